@@ -46,7 +46,9 @@ export class NoLeaseLifecycleError extends EvenhandError {
     readonly pool: string,
     readonly strategy: string,
   ) {
-    super(`The pool "${pool}" uses "${strategy}", which hands out no leases: there is nothing to complete, abandon or extend.`);
+    super(
+      `The pool "${pool}" uses "${strategy}", which hands out no leases: there is nothing to complete, abandon or extend.`,
+    );
   }
 }
 
@@ -86,7 +88,9 @@ export class ColumnsUnknownError extends EvenhandError {
   readonly code = 'COLUMNS_UNKNOWN';
 
   constructor(readonly columns: readonly string[]) {
-    super(`The CSV header names no host. Columns seen: ${columns.join(', ')}. Expected a header row with "host" or "ip", and "port".`);
+    super(
+      `The CSV header names no host. Columns seen: ${columns.join(', ')}. Expected a header row with "host" or "ip", and "port".`,
+    );
   }
 }
 
