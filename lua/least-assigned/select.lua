@@ -1,0 +1,62 @@
+--[[
+  Pick the eligible member with the fewest assignments and count the pick, `count` times in a row.
+
+  KEYS[1]  counts    zset    member id -> score (see stride.lua)
+  KEYS[2]  members   hash    member id -> record
+  KEYS[3]  assigned  string  how many selections the pool has made
+  KEYS[4]  settings  hash    read only when there is nothing to pick
+  KEYS[5]  eligible  zset    likewise
+  KEYS[6]  withdrawn zset    likewise
+  ARGV[1]  strategy  the one the caller believes the pool to have
+  ARGV[2]  count     1 to 1000
+  Returns  {'', then three for each pick: id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}
+  Ties     by member id, in the order of its bytes, as a sorted set has them
+  Time     O(log N) for one, O(k log N) for k
+]]
+--@include include/stride.lua
+local counts, members, assigned = KEYS[1], KEYS[2], KEYS[3]
+local settings, eligible, withdrawn = KEYS[4], KEYS[5], KEYS[6]
+local strategy, count = ARGV[1], tonumber(ARGV[2])
+
+-- Nearly every call: one pick, which falls on a member of weight 1. It stands first, free of what the others need.
+if count == 1 then
+  local id = redis.call('ZRANGE', counts, 0, 0)[1]
+  local record = id and redis.call('HGET', members, id)
+  if record and string.sub(record, 1, 2) == '1 ' then
+    local score = redis.call('ZINCRBY', counts, STRIDE, id)
+    redis.call('INCR', assigned)
+    return { '', id, score / STRIDE, record }
+  end
+end
+--@include include/why-none.lua
+--@include least-assigned/merge.lua
+
+local found = redis.call('ZRANGE', counts, 0, count - 1, 'WITHSCORES')
+if #found == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
+
+local ids = {}
+for at = 1, #found, 2 do ids[#ids + 1] = found[at] end
+local records = redis.call('HMGET', members, unpack(ids))
+
+local candidates = {}
+for n, id in ipairs(ids) do
+  local weight = tonumber(string.match(records[n], '^%d+'))
+  local score = tonumber(found[n * 2])
+  candidates[n] = { id = id, weight = weight, score = score, count = countAt(score, weight), record = records[n] }
+end
+
+local reply = { '' }
+for _, pick in ipairs(mergePicks(candidates, count)) do
+  reply[#reply + 1] = pick.member.id
+  reply[#reply + 1] = pick.count
+  reply[#reply + 1] = pick.member.record
+end
+
+local raised = {}
+for _, member in ipairs(candidates) do
+  raised[#raised + 1] = member.score
+  raised[#raised + 1] = member.id
+end
+redis.call('ZADD', counts, unpack(raised))
+redis.call('INCRBY', assigned, count)
+return reply

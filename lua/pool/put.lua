@@ -1,0 +1,31 @@
+--[[
+  Create a pool or change its settings. Safe to repeat.
+  A change between two strategies that keep the same kind of index hands the index over at once; any other one leaves
+  the old strategy's name in the field `leaving`, and move.lua carries the members across in steps.
+
+  KEYS[1]  settings  hash
+  KEYS[2]  oldIndex  zset  the first key of the index that the pool has
+  KEYS[3]  newIndex  zset  the first key of the index that it is to have
+  ARGV[1]  expected  the strategy that the caller believes the pool to have, '' for no pool
+  ARGV[2]  strategy  the one it is to have
+  ARGV[3]  sameKind  '1' when both indexes are of one kind
+  ARGV[4..]          field, value, ... of the settings to write
+  Returns  'CREATED' | 'CHANGED', or 'STALE' | 'MOVING'
+  Time     O(1)
+]]
+local settings, oldIndex, newIndex = KEYS[1], KEYS[2], KEYS[3]
+local expected, strategy, sameKind = ARGV[1], ARGV[2], ARGV[3] == '1'
+
+local found = redis.call('HMGET', settings, 'strategy', 'leaving')
+if (found[1] or '') ~= expected then return 'STALE' end
+if found[2] then return 'MOVING' end
+
+if found[1] and expected ~= strategy then
+  if not sameKind then
+    redis.call('HSET', settings, 'leaving', expected)
+  elseif redis.call('EXISTS', oldIndex) == 1 then
+    redis.call('RENAME', oldIndex, newIndex)
+  end
+end
+redis.call('HSET', settings, 'strategy', strategy, unpack(ARGV, 4))
+return found[1] and 'CHANGED' or 'CREATED'

@@ -1,0 +1,179 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
+import { parseInput } from '../errors/parse.input.js';
+import { redisCall } from '../redis/redis.call.js';
+import type { RedisClient } from '../redis/redis.client.js';
+import { RedisScript } from '../redis/redis.script.js';
+import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { loadScript } from '../redis/script.loader.js';
+import { KeyNames } from '../selection/key.names.js';
+import { SELECTION_OPTIONS, type SelectionOptions } from '../selection/selection.options.js';
+import type { MemberChanges, MemberView } from './member.js';
+import { MemberCatalogue, type MemberPageRequest } from './member.catalogue.js';
+import { type ImportOptions, type ImportReport, MemberImporter, type MemberSource } from './member.importer.js';
+import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from './page.js';
+import { PoolDirectory, type StoredPool } from './pool.directory.js';
+import { PoolScripts } from './pool.scripts.js';
+import {
+  type PoolChanges,
+  type PoolSettings,
+  defaultSettings,
+  mergeSettings,
+  poolChangesSchema,
+  settingsFields,
+} from './pool.settings.js';
+
+const PUT = new RedisScript(loadScript('pool/put.lua'));
+const DELETE = new RedisScript(loadScript('pool/delete.lua'));
+/** How often a change may meet another change of the same pool before it gives up. */
+const MAX_ATTEMPTS = 5;
+
+/** A pool as it is now. */
+export interface PoolView extends PoolSettings {
+  name: string;
+  members: { total: number; eligible: number; withdrawn: number };
+  /** How many selections the pool has made. */
+  assigned: number;
+  inFlight: number;
+  waiters: number;
+}
+
+/** Creates pools, changes their settings, shows and deletes them. */
+@Injectable()
+export class PoolService {
+  constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    @Inject(SELECTION_OPTIONS) private readonly options: SelectionOptions,
+    private readonly names: KeyNames,
+    private readonly directory: PoolDirectory,
+    private readonly scripts: PoolScripts,
+    private readonly importer: MemberImporter,
+    private readonly catalogue: MemberCatalogue,
+  ) {}
+
+  /**
+   * Creates a pool, or changes the settings that are given. Safe to repeat.
+   *
+   * @throws ValidationFailedError | StrategyUnknownError
+   */
+  async put(name: string, changes: PoolChanges = {}): Promise<{ created: boolean; pool: PoolView }> {
+    const checked = parseInput(poolChangesSchema, changes);
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const outcome = await this.putOnce(name, checked);
+      if (outcome === 'STALE' || outcome === 'MOVING') continue;
+      return { created: outcome === 'CREATED', pool: await this.get(name) };
+    }
+    throw new RedisUnavailableError(`The pool "${name}" kept changing while its settings were written. Try again.`);
+  }
+
+  /** @throws PoolNotFoundError */
+  async get(name: string): Promise<PoolView> {
+    return this.view(await this.scripts.settled(name));
+  }
+
+  /** Pools in the order of their names. */
+  async list(request: PageRequest = {}): Promise<Page<'pools', PoolView>> {
+    const { limit, cursor } = parseInput(pageRequestSchema, request);
+    const from = cursor === undefined ? '-' : `(${readCursor(cursor)}`;
+    const found = await redisCall(this.redis.zrangebylex(this.names.pools(), from, '+', 'LIMIT', 0, limit + 1));
+    const { items, nextCursor } = pageOf(found, limit, (name) => name);
+    const stored = await Promise.all(items.map((name) => this.directory.find(name)));
+    const pools = await Promise.all(stored.filter((pool) => pool !== undefined).map((pool) => this.view(pool)));
+    return { pools, nextCursor };
+  }
+
+  /**
+   * Deletes a pool with its members and their history.
+   *
+   * @throws PoolNotFoundError
+   */
+  async delete(name: string): Promise<void> {
+    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
+      const pool = await this.scripts.settled(name);
+      const { settings, ...others } = pool.keys;
+      const keys = [settings, ...Object.values(others), ...pool.indexKeys];
+      if ((await DELETE.run(this.redis, keys, [pool.settings.strategy])) !== 'DELETED') continue;
+      return this.unlist(name);
+    }
+    throw new RedisUnavailableError(`The pool "${name}" kept changing while it was deleted. Try again.`);
+  }
+
+  /**
+   * Puts a list of members into the pool, or several taken together as one. Safe to repeat, also after it was cut off.
+   *
+   * @throws PoolNotFoundError | ImportRunningError | EmptySourceError | ColumnsUnknownError | ValidationFailedError
+   */
+  importMembers(
+    pool: string,
+    sources: MemberSource | readonly MemberSource[],
+    options?: ImportOptions,
+  ): Promise<ImportReport> {
+    return this.importer.import(pool, [sources].flat(), options);
+  }
+
+  /** Members in the order of the bytes of their ids. @throws PoolNotFoundError */
+  listMembers(pool: string, request?: MemberPageRequest): Promise<Page<'members', MemberView>> {
+    return this.catalogue.list(pool, request);
+  }
+
+  /** @throws PoolNotFoundError | MemberNotFoundError */
+  getMember(pool: string, id: string): Promise<MemberView> {
+    return this.catalogue.get(pool, id);
+  }
+
+  /** Changes what is given and keeps the rest. Safe to repeat. @throws PoolNotFoundError | MemberNotFoundError */
+  patchMember(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
+    return this.catalogue.patch(pool, id, changes);
+  }
+
+  /** Removes a member; with `forget` also where it stood. @throws PoolNotFoundError | MemberNotFoundError */
+  removeMember(pool: string, id: string, options?: { forget?: boolean }): Promise<void> {
+    return this.catalogue.remove(pool, id, options);
+  }
+
+  private async putOnce(name: string, changes: PoolChanges): Promise<unknown> {
+    const known = await this.directory.find(name);
+    if (known?.leaving) await this.scripts.settled(name);
+    const settings = mergeSettings(known?.settings ?? defaultSettings(this.options.defaultStrategy), changes);
+    requireTtlWithinMax(settings);
+    const wanted = this.directory.configOf(name, settings);
+    const current = known ?? wanted;
+    const sameKind =
+      this.directory.indexOf(current.settings.strategy).kind === this.directory.indexOf(settings.strategy).kind;
+    const keys = [wanted.keys.settings, current.indexKeys[0] as string, wanted.indexKeys[0] as string];
+    const fields = settingsFields(known ? changes : settings);
+    await redisCall(this.redis.zadd(this.names.pools(), 0, name));
+    return PUT.run(this.redis, keys, [
+      known?.settings.strategy ?? '',
+      settings.strategy,
+      sameKind ? '1' : '0',
+      ...fields,
+    ]);
+  }
+
+  /** The list of pools is in another slot of a cluster: a pool that was made again in between goes back into it. */
+  private async unlist(name: string): Promise<void> {
+    await redisCall(this.redis.zrem(this.names.pools(), name));
+    if (await this.directory.find(name)) await redisCall(this.redis.zadd(this.names.pools(), 0, name));
+  }
+
+  private async view({ name, settings, keys }: StoredPool): Promise<PoolView> {
+    const [eligible, withdrawn, assigned] = await redisCall(
+      Promise.all([this.redis.zcard(keys.eligible), this.redis.zcard(keys.withdrawn), this.redis.get(keys.assigned)]),
+    );
+    return {
+      name,
+      ...settings,
+      members: { total: eligible + withdrawn, eligible, withdrawn },
+      assigned: Number(assigned ?? 0),
+      inFlight: 0,
+      waiters: 0,
+    };
+  }
+}
+
+function requireTtlWithinMax({ lease }: PoolSettings): void {
+  if (lease.ttlMs <= lease.maxTtlMs) return;
+  const message = `must be at most lease.maxTtlMs, which is ${lease.maxTtlMs}`;
+  throw new ValidationFailedError(`"lease.ttlMs" ${message}.`, [{ path: 'lease.ttlMs', message }]);
+}

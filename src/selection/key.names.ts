@@ -1,0 +1,75 @@
+/** The keys of one pool's catalogue; all of them share the hash tag `{pool}`, and so one slot of a cluster. */
+export interface PoolKeys {
+  /** Hash: the pool's settings. */
+  settings: string;
+  /** Hash: member id -> record. */
+  members: string;
+  /** Sorted set, all scores 0: ids of the eligible members. */
+  eligible: string;
+  /** Sorted set, all scores 0: ids of the members that are not eligible now. */
+  withdrawn: string;
+  /** Hash: id of a withdrawn member -> where it stands, why, and until when. */
+  parked: string;
+  /** Hash: id of a removed member -> where it stood. */
+  history: string;
+  /** Sorted set: id of a removed member -> when it was removed, in milliseconds. */
+  removed: string;
+  /** String: the token of the import that is under way. */
+  lock: string;
+  /** String: how many selections the pool has made. */
+  assigned: string;
+}
+
+/** Every key that Evenhand uses is named here. */
+export class KeyNames {
+  /** @param prefix first part of every key; without braces, which would move the hash tag */
+  constructor(private readonly prefix: string) {}
+
+  /** Sorted set, all scores 0: the names of all pools. */
+  pools(): string {
+    return `${this.prefix}:pools`;
+  }
+
+  /** String: the random key under which passwords are hashed for member ids. */
+  passwordTagKey(): string {
+    return `${this.prefix}:password-tag-key`;
+  }
+
+  pool(pool: string): PoolKeys {
+    const at = (part: string) => this.poolKey(pool, part);
+    return {
+      settings: at('settings'),
+      members: at('members'),
+      eligible: at('eligible'),
+      withdrawn: at('withdrawn'),
+      parked: at('parked'),
+      history: at('history'),
+      removed: at('removed'),
+      lock: at('lock'),
+      assigned: at('assigned'),
+    };
+  }
+
+  /** The keys of a strategy's index of a pool: each strategy has its own, so that a change of strategy empties the old one. */
+  index(pool: string, strategy: string, parts: readonly string[]): string[] {
+    return parts.map((part) => this.poolKey(pool, `${strategy}:${part}`));
+  }
+
+  private poolKey(pool: string, part: string): string {
+    return `${this.prefix}:{${pool}}:${part}`;
+  }
+}
+
+/** The catalogue keys in the order in which lua/include/catalogue.lua takes them. */
+export function catalogueKeys(keys: PoolKeys): string[] {
+  return [
+    keys.settings,
+    keys.members,
+    keys.eligible,
+    keys.withdrawn,
+    keys.parked,
+    keys.history,
+    keys.removed,
+    keys.lock,
+  ];
+}

@@ -1,0 +1,70 @@
+import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
+import { DiscoveryModule } from '@nestjs/core';
+import { parseInput } from '../errors/parse.input.js';
+import { MemberCatalogue } from '../pool/member.catalogue.js';
+import { MemberImporter } from '../pool/member.importer.js';
+import { PasswordTags } from '../pool/password.tags.js';
+import { PoolDirectory } from '../pool/pool.directory.js';
+import { PoolScripts } from '../pool/pool.scripts.js';
+import { PoolService } from '../pool/pool.service.js';
+import { redisProviders } from '../redis/redis.providers.js';
+import type { RedisOptions } from '../redis/redis.options.js';
+import { REDIS_OPTIONS } from '../redis/redis.tokens.js';
+import { EligibleMembers } from './eligible.members.js';
+import { KeyNames } from './key.names.js';
+import {
+  SELECTION_OPTIONS,
+  type SelectionOptions,
+  type SelectionOptionsInput,
+  selectionOptionsSchema,
+} from './selection.options.js';
+import { SelectionService } from './selection.service.js';
+import { LeastAssignedStrategy } from './strategies/least-assigned.strategy.js';
+import { BUILT_IN_STRATEGIES, StrategyRegistry } from './strategies/strategy.registry.js';
+
+const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<SelectionOptionsInput>()
+  .setClassMethodName('forRoot')
+  .setExtras({ isGlobal: false }, (definition, { isGlobal }) => ({ ...definition, global: isGlobal }))
+  .build();
+
+/** One row a built-in strategy. */
+const BUILT_IN = [LeastAssignedStrategy];
+
+/**
+ * Selection for any Nest application: `SelectionModule.forRoot({ redis: { connection: { url } } })`, or `forRootAsync` with
+ * `imports`, `inject` and `useFactory`. Inject `SelectionService` to select, and `PoolService` to set up pools.
+ */
+@Module({
+  imports: [DiscoveryModule],
+  providers: [
+    {
+      provide: SELECTION_OPTIONS,
+      inject: [MODULE_OPTIONS_TOKEN],
+      useFactory: (input: SelectionOptionsInput): SelectionOptions => parseInput(selectionOptionsSchema, input),
+    },
+    {
+      provide: REDIS_OPTIONS,
+      inject: [SELECTION_OPTIONS],
+      useFactory: (options: SelectionOptions): RedisOptions => options.redis,
+    },
+    ...redisProviders,
+    {
+      provide: KeyNames,
+      inject: [REDIS_OPTIONS],
+      useFactory: (options: RedisOptions) => new KeyNames(options.keyPrefix),
+    },
+    ...BUILT_IN,
+    { provide: BUILT_IN_STRATEGIES, inject: BUILT_IN, useFactory: (...strategies: unknown[]) => strategies },
+    StrategyRegistry,
+    PoolDirectory,
+    PoolScripts,
+    PasswordTags,
+    MemberCatalogue,
+    MemberImporter,
+    PoolService,
+    EligibleMembers,
+    SelectionService,
+  ],
+  exports: [SelectionService, PoolService, EligibleMembers, StrategyRegistry],
+})
+export class SelectionModule extends ConfigurableModuleClass {}

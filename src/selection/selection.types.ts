@@ -1,0 +1,63 @@
+import { z } from 'zod';
+import type { Labels } from '../pool/member.js';
+
+/** The most selections that one batch may ask for. */
+export const MAX_BATCH = 1_000;
+
+/**
+ * What a selection may ask for. The lease fields are taken without effect where the pool's strategy has no lease
+ * lifecycle, so that a strategy can be changed without changing its callers.
+ */
+export const selectionRequestSchema = z.strictObject({
+  ttlMs: z.int().min(1_000).max(604_800_000).optional().describe('How long the lease lives, in ms'),
+  owner: z
+    .string()
+    .min(1)
+    .max(128)
+    .optional()
+    .describe('Who asks, for people who look at leases')
+    .meta({ example: 'crawler-17' }),
+  requestId: z.string().min(1).max(128).optional().describe('Makes a repeat find the lease of the first call'),
+});
+
+export const batchRequestSchema = selectionRequestSchema.extend({
+  count: z.int().min(1).max(MAX_BATCH).describe('How many selections').meta({ example: 100 }),
+});
+
+export type SelectionRequest = z.infer<typeof selectionRequestSchema>;
+export type BatchRequest = z.infer<typeof batchRequestSchema>;
+
+/** The right to use a member until it is completed, abandoned or expires. */
+export interface Lease {
+  id: string;
+  /** Grows with every lease of the pool, so that a resource can refuse a stale holder. */
+  fence: number;
+  ttlMs: number;
+  /** ISO 8601 in UTC, by the clock of the Redis server. */
+  expiresAt: string;
+}
+
+export interface Selection {
+  member: { id: string; value: string; labels: Labels };
+  /** How often the member has been selected, this time included. */
+  assigned: number;
+  /** Null where the pool's strategy has no lease lifecycle. */
+  lease: Lease | null;
+}
+
+/** Why there is nothing to hand out: the pool has no members, or all are withdrawn. */
+export type NothingReason = 'EMPTY_POOL' | 'NONE_ELIGIBLE';
+
+/** The answer to "which one next?"; with nothing to hand out, `selection` is null and `reason` says why. */
+export interface SelectionResult {
+  selection: Selection | null;
+  reason: NothingReason | null;
+  /** Time to the earliest change that is known to come, in ms; null where none is. */
+  retryAfterMs: number | null;
+}
+
+export interface BatchResult {
+  selections: Selection[];
+  reason: NothingReason | null;
+  retryAfterMs: number | null;
+}

@@ -1,0 +1,10 @@
+import { DiscoveryService } from '@nestjs/core';
+
+/**
+ * Marks a provider as a selection strategy. The class implements `SelectionStrategy` and is listed among the providers of
+ * any module of the host application:
+ *
+ *     @SelectionStrategyProvider()
+ *     export class RandomStrategy implements SelectionStrategy { … }
+ */
+export const SelectionStrategyProvider = DiscoveryService.createDecorator();
