@@ -1,4 +1,4 @@
-import { Inject, Injectable } from '@nestjs/common';
+import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
@@ -40,7 +40,7 @@ export interface PoolView extends PoolSettings {
 
 /** Creates pools, changes their settings, shows and deletes them. */
 @Injectable()
-export class PoolService {
+export class PoolService implements OnApplicationBootstrap {
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     @Inject(SELECTION_OPTIONS) private readonly options: SelectionOptions,
@@ -50,6 +50,11 @@ export class PoolService {
     private readonly importer: MemberImporter,
     private readonly catalogue: MemberCatalogue,
   ) {}
+
+  /** @throws StrategyUnknownError at start, rather than at the first new pool */
+  onApplicationBootstrap(): void {
+    this.directory.indexOf(this.options.defaultStrategy);
+  }
 
   /**
    * Creates a pool, or changes the settings that are given. Safe to repeat.

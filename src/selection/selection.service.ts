@@ -1,8 +1,11 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { NoLeaseLifecycleError, RedisUnavailableError, ShuttingDownError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { PoolDirectory, type StoredPool } from '../pool/pool.directory.js';
 import { PoolScripts } from '../pool/pool.scripts.js';
+import { redisCall } from '../redis/redis.call.js';
+import type { RedisClient } from '../redis/redis.client.js';
+import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { PoolOutdatedError } from './pool.outdated.error.js';
 import {
   type BatchRequest,
@@ -26,6 +29,7 @@ export class SelectionService implements BeforeApplicationShutdown {
   private closing = false;
 
   constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     private readonly directory: PoolDirectory,
     private readonly registry: StrategyRegistry,
     private readonly scripts: PoolScripts,
@@ -58,6 +62,21 @@ export class SelectionService implements BeforeApplicationShutdown {
   async requireLeaseLifecycle(pool: string): Promise<never> {
     const { name, settings } = await this.directory.read(pool);
     throw new NoLeaseLifecycleError(name, settings.strategy);
+  }
+
+  /**
+   * Makes sure that a selection could be made now.
+   *
+   * @throws RedisUnavailableError | ShuttingDownError
+   */
+  async requireReady(): Promise<void> {
+    if (this.closing) throw new ShuttingDownError();
+    await redisCall(this.redis.ping());
+  }
+
+  /** Whether the shutdown has begun. */
+  get isClosing(): boolean {
+    return this.closing;
   }
 
   /** From here on every call is refused; those under way end by themselves, since none waits longer than Redis may take. */

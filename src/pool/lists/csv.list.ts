@@ -20,8 +20,9 @@ export function* readCsvList(text: string, options: ListOptions): Generator<List
   let names: string[] = [];
   for (const { line, cells } of csvRecords(text)) {
     if (!readRow) {
-      names = (cells ?? []).map(plainName);
-      readRow = rowReader(names, cells ?? [], options);
+      const columns = cells ?? [''];
+      names = columns.map(plainName);
+      readRow = rowReader(new Set(names), columns, options);
     } else if (cells) {
       yield { line, ...readRow(rowOf(names, cells)) };
     } else {
@@ -31,34 +32,33 @@ export function* readCsvList(text: string, options: ListOptions): Generator<List
 }
 
 function rowReader(
-  names: readonly string[],
+  names: ReadonlySet<string>,
   columns: readonly string[],
   options: ListOptions,
 ): (row: Fields) => ReadMember {
   if (namesHost(names)) return (row) => readProxyFields(row, options);
-  if (names.includes('id') || names.includes('value')) return (row) => readMemberObject(memberOf(row), options);
+  if (names.has('id') || names.has('value')) return (row) => readMemberObject(memberOf(row), options);
   throw new ColumnsUnknownError(shownColumns(columns));
 }
 
 /** The cells that are not empty, by the plain name of their column; of columns of one name the first that is filled counts. */
 function rowOf(names: readonly string[], cells: readonly string[]): Fields {
   const row = new Map<string, string>();
-  names.forEach((name, index) => {
-    const cell = cells[index] ?? '';
-    if (cell !== '' && !row.has(name)) row.set(name, cell);
+  cells.forEach((cell, index) => {
+    const name = names[index];
+    if (name !== undefined && cell !== '' && !row.has(name)) row.set(name, cell);
   });
   return row;
 }
 
 function memberOf(row: Fields): Record<string, unknown> {
+  const member: Record<string, unknown> = {};
+  for (const name of ['id', 'value', 'weight', 'capacity']) {
+    const cell = row.get(name);
+    if (cell !== undefined) member[name] = name === 'weight' || name === 'capacity' ? numberOf(cell) : cell;
+  }
   const country = countryOf(row);
-  return {
-    id: row.get('id'),
-    value: row.get('value'),
-    weight: numberOf(row.get('weight')),
-    capacity: numberOf(row.get('capacity')),
-    labels: country === undefined ? undefined : { country },
-  };
+  return country === undefined ? member : { ...member, labels: { country } };
 }
 
 /** A whole number as a number; anything else stays for the schema to refuse. */
@@ -71,5 +71,5 @@ function shownColumns(columns: readonly string[]): string[] {
   const isData = columns.some((column) => /^\d+$/.test(column) || isIP(column) !== 0 || /[:@]/.test(column));
   return columns
     .slice(0, MAX_COLUMNS_SHOWN)
-    .map((column) => (isData ? '(no name)' : column.slice(0, MAX_COLUMN_SHOWN)));
+    .map((column) => (isData || column === '' ? '(no name)' : column.slice(0, MAX_COLUMN_SHOWN)));
 }

@@ -1,19 +1,21 @@
 import { readAddressLine } from './address.line.js';
 import type { ListOptions, ReadMember } from './member.list.js';
 import { readMemberObject } from './member.object.js';
-import { fieldsOf } from './proxy.fields.js';
+import { fieldsOf, namesHost } from './proxy.fields.js';
 import { readProxyFields } from './proxy.object.js';
 import { StrictJsonError } from './strict.json.error.js';
 import { parseStrictJson } from './strict.json.js';
 
-/** The member of an element of a list: an address, an object with `id` or `value`, or a proxy with fields of its own. */
+/** The member of an element of a list: an address, a proxy with fields of its own, or an object with `id` or `value`. */
 export function readElement(element: unknown, options: ListOptions): ReadMember {
   if (typeof element === 'string') return readAddressLine(element, options);
   if (typeof element !== 'object' || element === null || Array.isArray(element)) {
     return { reason: 'neither an object nor an address' };
   }
-  if ('id' in element || 'value' in element) return readMemberObject(element, options);
-  return readProxyFields(fieldsOf(element), options);
+  const fields = fieldsOf(element);
+  // Lists of proxies often number them, so that an id beside a host is not ours.
+  const isMember = !namesHost(fields) && (fields.has('id') || fields.has('value'));
+  return isMember ? readMemberObject(element, options) : readProxyFields(fields, options);
 }
 
 /** The member of a line that holds one JSON object. */

@@ -29,9 +29,9 @@ export function fieldsOf(record: object): Fields {
   return fields;
 }
 
-/** Whether a list with these plain names says where its proxies are. */
-export function namesHost(names: readonly string[]): boolean {
-  return names.some((name) => NAMES.host.some((host) => host === name));
+/** Whether fields with these plain names say where a proxy is. */
+export function namesHost(names: { has(name: string): boolean }): boolean {
+  return NAMES.host.some((name) => names.has(name));
 }
 
 /** The first part of that kind that is not null and not empty. */

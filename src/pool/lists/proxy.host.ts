@@ -34,9 +34,7 @@ function readBracketed(text: string): string | Rejected {
 export function readPort(text: string): number | Rejected {
   if (!/^\d+$/.test(text)) return { reason: 'the port is not a decimal number' };
   const port = Number(text);
-  if (port >= 1 && port <= MAX_PORT) return port;
-  const which = text.length <= 5 ? `port ${text}` : 'the port';
-  return { reason: `${which} is not between 1 and ${MAX_PORT}` };
+  return port >= 1 && port <= MAX_PORT ? port : { reason: `the port is not between 1 and ${MAX_PORT}` };
 }
 
 /** Whether an address begins with an IP address, so that no user name can come first. */

@@ -1,0 +1,68 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { HttpAdapterHost } from '@nestjs/core';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ShuttingDownError } from '../errors/domain.errors.js';
+import { SelectionService } from '../selection/selection.service.js';
+import { BODY_LIMIT } from './body.reader.js';
+import { readBytes } from './body.stream.js';
+import { UnsupportedMediaTypeError } from './http.errors.js';
+import { ProblemFilter } from './problem.filter.js';
+import { toProblem } from './problem.js';
+import { problemHeaders } from './problem.table.js';
+import { requireOwnOrigin } from './web.origin.js';
+
+/** A member id of 512 characters, each percent-encoded as up to nine. */
+const MAX_PARAM_LENGTH = 512 * 9;
+/** How long a request may take to arrive whole. */
+const REQUEST_TIMEOUT_MS = 120_000;
+
+const HEADERS = {
+  'cache-control': 'no-store',
+  'content-security-policy':
+    "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'",
+  'referrer-policy': 'no-referrer',
+  'x-content-type-options': 'nosniff',
+};
+
+/** The HTTP server of the service. */
+export function createAdapter(): FastifyAdapter {
+  return new FastifyAdapter({
+    routerOptions: { maxParamLength: MAX_PARAM_LENGTH },
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    genReqId: () => randomUUID(),
+    // What the router refuses before any hook runs: a malformed or over-long path.
+    frameworkErrors: (error: Error, request: FastifyRequest, reply: FastifyReply) => {
+      const problem = toProblem(error, request);
+      void reply
+        .code(problem.status)
+        .headers({ ...HEADERS, ...Object.fromEntries(problemHeaders(problem.code)) })
+        .send(problem);
+    },
+    // The shutdown hook below answers, with a problem document.
+    return503OnClosing: false,
+  });
+}
+
+/** Bodies within their limits, problem documents for all that goes wrong, no web pages of others, no work while closing. */
+export function configureHttp(app: NestFastifyApplication, importLimit: number): void {
+  const fastify = app.getHttpAdapter().getInstance();
+  const selection = app.get(SelectionService);
+  app.useGlobalFilters(new ProblemFilter(app.get(HttpAdapterHost)));
+  fastify.removeAllContentTypeParsers();
+  fastify.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const encoding = request.headers['content-encoding'] ?? 'identity';
+    if (encoding !== 'identity') throw new UnsupportedMediaTypeError('A compressed body is not taken.');
+    return readBytes(payload, isImport(request) ? importLimit : BODY_LIMIT, Number(request.headers['content-length']));
+  });
+  fastify.addHook('onRequest', async (request, reply) => {
+    reply.headers(HEADERS);
+    requireOwnOrigin(request.headers);
+    if (selection.isClosing && request.url !== '/health/live') throw new ShuttingDownError();
+  });
+}
+
+function isImport({ method, routeOptions }: FastifyRequest): boolean {
+  return method === 'POST' && (routeOptions.url?.endsWith('/members') ?? false);
+}

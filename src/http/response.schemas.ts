@@ -1,0 +1,86 @@
+import { z } from 'zod';
+import type { MemberView } from '../pool/member.js';
+import { labelsSchema } from '../pool/member.schema.js';
+import type { ImportReport } from '../pool/member.importer.js';
+import { poolNameSchema, poolSettingsSchema } from '../pool/pool.settings.js';
+import type { PoolView } from '../pool/pool.service.js';
+import type { BatchResult, SelectionResult } from '../selection/selection.types.js';
+import type { Problem } from './problem.js';
+import { PROBLEMS, type ProblemCode } from './problem.table.js';
+
+/** What the service answers, for its documentation; the types hold these to what the services return. */
+const count = z.int().min(0);
+const cursor = z.string().nullable().describe('For the next page; null on the last');
+const memberId = z.string().meta({ example: 'http://192.0.2.7:8080' });
+
+export const poolSchema: z.ZodType<PoolView> = poolSettingsSchema.extend({
+  name: poolNameSchema,
+  members: z.object({ total: count, eligible: count, withdrawn: count }),
+  assigned: count.describe('How many selections the pool has made'),
+  inFlight: count.describe('Live leases'),
+  waiters: count,
+});
+export const poolPageSchema = z.object({ pools: z.array(poolSchema), nextCursor: cursor });
+
+export const memberSchema: z.ZodType<MemberView> = z.object({
+  id: memberId,
+  labels: labelsSchema,
+  weight: z.int().min(1),
+  capacity: z.int().nullable(),
+  state: z.enum(['eligible', 'withdrawn']),
+  reason: z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']).nullable(),
+  returnsAt: z.string().nullable(),
+  assigned: count.describe('How often the member has been selected'),
+  inFlight: count,
+});
+export const memberPageSchema = z.object({ members: z.array(memberSchema), nextCursor: cursor });
+
+export const importReportSchema: z.ZodType<ImportReport> = z.object({
+  added: count,
+  updated: count,
+  restored: count.describe('Members that were removed before and came back with their history'),
+  unchanged: count,
+  duplicates: count.describe('Repeats within the list; the first one counts'),
+  removed: count,
+  total: count.describe('Members of the pool afterwards'),
+  rejectedTotal: count,
+  rejected: z.array(z.object({ line: count, reason: z.string() })).describe('The first 1,000'),
+});
+
+const leaseSchema = z.object({
+  id: z.string(),
+  fence: count.describe('Grows with every lease of the pool'),
+  ttlMs: count,
+  expiresAt: z.string(),
+});
+
+const selection = z.object({
+  member: z.object({ id: memberId, value: z.string(), labels: labelsSchema }),
+  assigned: count.describe('How often the member has been selected, this time included'),
+  lease: leaseSchema.nullable().describe('Null where the strategy has no lease lifecycle'),
+});
+const nothing = {
+  reason: z.enum(['EMPTY_POOL', 'NONE_ELIGIBLE']).nullable().describe('Why there is nothing to hand out'),
+  retryAfterMs: count.nullable().describe('Time to the earliest change that is known to come'),
+};
+export const selectionResultSchema: z.ZodType<SelectionResult> = z.object({
+  selection: selection.nullable(),
+  ...nothing,
+});
+export const batchResultSchema: z.ZodType<BatchResult> = z.object({ selections: z.array(selection), ...nothing });
+
+export const healthSchema = z.object({ status: z.literal('ok') });
+
+export const problemSchema: z.ZodType<Problem> = z.looseObject({
+  type: z.string().meta({ example: 'urn:evenhand:problem:pool-not-found' }),
+  title: z.string(),
+  status: z.int(),
+  detail: z.string(),
+  instance: z.string(),
+  code: z.enum(Object.keys(PROBLEMS) as [ProblemCode, ...ProblemCode[]]).meta({ example: 'POOL_NOT_FOUND' }),
+  errors: z
+    .array(z.object({ path: z.string(), message: z.string() }))
+    .optional()
+    .describe('The fields that are not valid'),
+  requestId: z.string().optional(),
+});

@@ -1,0 +1,19 @@
+import { type DynamicModule, Module } from '@nestjs/common';
+import { HealthController } from './health.controller.js';
+import { LeasesController } from './leases.controller.js';
+import { MembersController } from './members.controller.js';
+import { PoolsController } from './pools.controller.js';
+import { SelectionsController } from './selections.controller.js';
+
+/** The REST API, for any Nest application: `RestModule.register(SelectionModule.forRoot({ … }))`. */
+@Module({})
+export class RestModule {
+  /** @param selection the SelectionModule whose pools the API serves */
+  static register(selection: DynamicModule): DynamicModule {
+    return {
+      module: RestModule,
+      imports: [selection],
+      controllers: [PoolsController, MembersController, SelectionsController, LeasesController, HealthController],
+    };
+  }
+}

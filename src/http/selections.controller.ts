@@ -1,0 +1,54 @@
+import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { poolNameSchema } from '../pool/pool.settings.js';
+import { SelectionService } from '../selection/selection.service.js';
+import {
+  type BatchRequest,
+  type SelectionRequest,
+  batchRequestSchema,
+  selectionRequestSchema,
+} from '../selection/selection.types.js';
+import { readJsonBody } from './body.reader.js';
+import { type HttpRequest, pathParameter } from './http.request.js';
+import { Operation } from './operation.decorator.js';
+import { ProblemFilter } from './problem.filter.js';
+import { batchResultSchema, selectionResultSchema } from './response.schemas.js';
+
+const params = { pool: poolNameSchema };
+
+/** "Which one do I use next?" */
+@ApiTags('selections')
+@Controller('v1/pools/:pool/selections')
+@UseFilters(ProblemFilter)
+export class SelectionsController {
+  constructor(private readonly selection: SelectionService) {}
+
+  @Post()
+  @HttpCode(200)
+  @Operation({
+    summary: 'Select a member',
+    description: 'With nothing to hand out, `selection` is null and `reason` says why; that is no error.',
+    params,
+    body: selectionRequestSchema,
+    answers: { 200: selectionResultSchema },
+    problems: ['POOL_NOT_FOUND', 'SHUTTING_DOWN'],
+  })
+  select(@Req() request: HttpRequest) {
+    return this.selection.select(pathParameter(request, 'pool'), readJsonBody(request) as SelectionRequest);
+  }
+
+  @Post('batch')
+  @HttpCode(200)
+  @Operation({
+    summary: 'Select several members',
+    description: 'The same result as that many single selections in a row, in one atomic step.',
+    params,
+    body: batchRequestSchema,
+    bodyRequired: true,
+    answers: { 200: batchResultSchema },
+    problems: ['POOL_NOT_FOUND', 'SHUTTING_DOWN'],
+  })
+  selectBatch(@Req() request: HttpRequest) {
+    return this.selection.selectBatch(pathParameter(request, 'pool'), readJsonBody(request) as BatchRequest);
+  }
+}

@@ -1,0 +1,45 @@
+/** The public API of the library. */
+export { SelectionModule } from './selection/selection.module.js';
+export { SelectionService } from './selection/selection.service.js';
+export { EligibleMembers } from './selection/eligible.members.js';
+export { StrategyRegistry } from './selection/strategies/strategy.registry.js';
+export { SelectionStrategyProvider } from './selection/strategies/selection-strategy.decorator.js';
+export { PoolOutdatedError } from './selection/pool.outdated.error.js';
+export type { MemberIndex, PoolConfig, SelectionStrategy } from './selection/strategies/selection.strategy.js';
+export type { SelectionOptionsInput } from './selection/selection.options.js';
+export type { RedisConnection, RedisOptionsInput } from './redis/redis.options.js';
+export type {
+  BatchRequest,
+  BatchResult,
+  Lease,
+  NothingReason,
+  Selection,
+  SelectionRequest,
+  SelectionResult,
+} from './selection/selection.types.js';
+
+export { PoolService, type PoolView } from './pool/pool.service.js';
+export type { PoolChanges, PoolSettings, RestorePolicy } from './pool/pool.settings.js';
+export type { Labels, MemberChanges, MemberState, MemberView, WithdrawalReason } from './pool/member.js';
+export type { MemberPageRequest } from './pool/member.catalogue.js';
+export type { ImportOptions, ImportReport, MemberSource } from './pool/member.importer.js';
+export type { ListFormat } from './pool/lists/member.list.js';
+export type { Page, PageRequest } from './pool/page.js';
+
+export { RestModule } from './http/rest.module.js';
+
+export { EvenhandError, type ErrorCode } from './errors/evenhand.error.js';
+export {
+  ColumnsUnknownError,
+  EmptySourceError,
+  ImportRunningError,
+  MemberNotFoundError,
+  NoLeaseLifecycleError,
+  PoolNotFoundError,
+  RedisRefusedError,
+  RedisUnavailableError,
+  ShuttingDownError,
+  StrategyUnknownError,
+  ValidationFailedError,
+  type ValidationProblem,
+} from './errors/domain.errors.js';
