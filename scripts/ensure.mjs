@@ -33,15 +33,16 @@ export function requireNode(version = process.versions.node) {
 export function ensureInstalled() {
   requireNode();
   const wanted = `${hashOf(['package-lock.json'])} node ${process.versions.node.split('.')[0]}\n`;
-  const installed = readUnlessGone(INSTALL_STAMP) ?? (isInstalledByHand() ? wanted : undefined);
-  if (installed === wanted) return;
+  // Without a stamp somebody ran npm by hand, which will do.
+  const installed = readUnlessGone(INSTALL_STAMP) ?? wanted;
+  if (installed === wanted && hasAllPackages()) return;
   console.log('Installing dependencies (npm ci) ...');
   runOrExit('npm', ['ci', '--include=dev', '--no-audit', '--no-fund'], { shell: process.platform === 'win32' });
   writeFileSync(INSTALL_STAMP, wanted);
 }
 
-/** Whether somebody ran npm and got all that the lock file lists; what does not fit this machine is optional. */
-function isInstalledByHand() {
+/** Whether npm installed all that the lock file lists; what does not fit this machine is optional. */
+function hasAllPackages() {
   const found = JSON.parse(readUnlessGone(join(ROOT, 'node_modules', '.package-lock.json')) ?? '{}').packages ?? {};
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   return Object.entries(packages).every(

@@ -24,7 +24,7 @@ const addresses = z.string().transform((list, context) =>
 );
 
 const host = z.string().refine((value) => LOOPBACK_HOST.test(value), {
-  message:
+  error:
     'must be a loopback address (127.0.0.1, ::1 or localhost): API keys come in a later release; until then bind to loopback',
 });
 

@@ -28,7 +28,7 @@ export class OutageLog {
     client.on('reconnecting', () => this.begin(this.target, 'the connection was closed'));
     client.on('ready', () => {
       if (!this.isDemoted) return this.end(this.target);
-      isPrimary(client).then((primary) => {
+      void isPrimary(client).then((primary) => {
         if (primary) this.end(this.target);
       });
     });

@@ -51,9 +51,15 @@ export function translateRedisError(error: unknown): Error {
 /** The message of a client's error in a form that may be logged. */
 export function describeRedisError(error: unknown): string {
   if (!types.isNativeError(error)) return String(error);
+  return causeOfRedisError(error).message.replace(REPEATED_ARGUMENTS, '');
+}
+
+/** Of an error that stands for several, such as "no node answers", one that says why. */
+export function causeOfRedisError(error: Error): Error {
+  const { lastNodeError, errors } = error as Error & { lastNodeError?: unknown; errors?: unknown[] };
   // A host name with several addresses fails with one error for all of them, which has no text of its own.
-  if (error.message === '' && 'errors' in error) return describeRedisError((error as AggregateError).errors[0]);
-  return error.message.replace(REPEATED_ARGUMENTS, '');
+  const inner = lastNodeError ?? (error.message === '' ? errors?.[0] : undefined);
+  return types.isNativeError(inner) ? causeOfRedisError(inner) : error;
 }
 
 /** Whether a server refused a write because it is a replica. */

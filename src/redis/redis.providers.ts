@@ -2,7 +2,8 @@ import { Logger, type Provider } from '@nestjs/common';
 import { RedisConnector } from './redis.connector.js';
 import type { RedisClient } from './redis.client.js';
 import type { RedisOptions } from './redis.options.js';
-import { REDIS_CLIENT, REDIS_OPTIONS } from './redis.tokens.js';
+import { RedisMessages } from './redis.messages.js';
+import { REDIS_CLIENT, REDIS_MESSAGES, REDIS_OPTIONS } from './redis.tokens.js';
 
 /** For a module that provides `REDIS_OPTIONS`: the connected client, closed in the last phase of the shutdown. */
 export const redisProviders: Provider[] = [
@@ -15,5 +16,10 @@ export const redisProviders: Provider[] = [
     provide: REDIS_CLIENT,
     inject: [RedisConnector],
     useFactory: (connector: RedisConnector): Promise<RedisClient> => connector.connect(),
+  },
+  {
+    provide: REDIS_MESSAGES,
+    inject: [REDIS_CLIENT],
+    useFactory: (client: RedisClient): RedisMessages => new RedisMessages(client),
   },
 ];

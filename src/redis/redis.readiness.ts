@@ -2,7 +2,7 @@ import type { EventEmitter } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { RedisRefusedError, RedisUnavailableError } from '../errors/domain.errors.js';
 import type { RedisClient } from './redis.client.js';
-import { describeRedisError, translateRedisError } from './redis.errors.js';
+import { causeOfRedisError, describeRedisError, translateRedisError } from './redis.errors.js';
 
 const POLL_MS = 10;
 /** What the client tells about attempts that failed: of a server, of a cluster's node. */
@@ -17,7 +17,7 @@ const FAILURES = ['error', 'node error'];
 export async function waitForRedis(client: RedisClient, target: string, withinMs: number): Promise<void> {
   const deadline = Date.now() + withinMs;
   let lastFailure: Error | undefined;
-  const note = (error: Error): void => void (lastFailure = error);
+  const note = (error: Error): void => void (lastFailure = causeOfRedisError(error));
   const events: EventEmitter = client;
   for (const event of FAILURES) events.on(event, note);
   try {

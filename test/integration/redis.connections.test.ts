@@ -64,7 +64,7 @@ describe('a single server', () => {
     const attempt = clients.open({ connection: { url } }, 10_000, logger);
     const error = await attempt.then(
       () => undefined,
-      (failure: Error) => failure,
+      (failure: unknown) => failure as Error,
     );
     expect(error).toBeInstanceOf(RedisRefusedError);
     expect(error?.message).toMatch(/refuses the connection: WRONGPASS/);
@@ -88,19 +88,17 @@ describe('a single server', () => {
   test('that starts a little later is waited for', async () => {
     const port = await freePort();
     const opening = clients.open({ connection: { url: `redis://127.0.0.1:${port}` } });
-    const late = await startRedis({ port });
+    await clients.alsoStop(startRedis({ port }));
     expect(await (await opening).client.ping()).toBe('PONG');
-    await late.stop();
   });
 
   test('that is older than 6.2 is refused with its version', async () => {
     const version = /redis_version:(\S+)/.exec(await server.client().info('server'))![1]!;
-    const proxy = await TcpProxy.start(server.port);
+    const proxy = await clients.alsoStop(TcpProxy.start(server.port));
     proxy.rewriteReplies(version, version.replace(/^\d\.\d/, '6.1'));
     const attempt = clients.open({ connection: { url: proxy.url } });
     await expect(attempt).rejects.toThrow(RedisRefusedError);
     await expect(attempt).rejects.toThrow(/is version 6\.1\.\d+, which is too old: 6\.2 or newer/);
-    await proxy.stop();
     const versions = ['5.0.14', '6.0.20', '6.1.9', '6.2.0', '7.0.15', '8.1.1', undefined, 'unstable'];
     expect(versions.filter(isSupported)).toEqual(['6.2.0', '7.0.15', '8.1.1']);
   });
@@ -184,10 +182,9 @@ describe('a cluster', () => {
   });
 
   test('that is none is refused', async () => {
-    const single = await startRedis();
+    const single = await clients.alsoStop(startRedis());
     const attempt = clients.open({ connection: { clusterNodes: [{ host: '127.0.0.1', port: single.port }] } });
     await expect(attempt).rejects.toThrow(/refuses the connection: ERR This instance has cluster support disabled/);
-    await single.stop();
   });
 });
 
@@ -219,6 +216,11 @@ describe('sentinels', () => {
     rmSync(sentinel.dir, { recursive: true, force: true });
   });
 
+  test('that do not know the name say so', async () => {
+    const connection = { sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'other' };
+    await expect(clients.open({ connection }, 500)).rejects.toThrow(/No such master with that name/);
+  });
+
   test('lead to the primary, and to the new one after a failover', async () => {
     const sentinels = [{ host: '127.0.0.1', port: sentinel.port }];
     const connection = { sentinels, name: 'mymaster', password: 'hush-hush' };
@@ -235,11 +237,6 @@ describe('sentinels', () => {
     expect(logger.matching(/is unavailable/)).toHaveLength(1);
     await waitUntil(() => logger.matching(/is back after/).length === 1, { what: '"back"' });
     expect(logger.lines.join()).not.toContain('hush-hush');
-  });
-
-  test('that do not know the name say so', async () => {
-    const connection = { sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'other' };
-    await expect(clients.open({ connection }, 500)).rejects.toThrow(/No such master with that name/);
   });
 });
 

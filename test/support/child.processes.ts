@@ -1,17 +1,19 @@
-import type { ChildProcess } from 'node:child_process';
+import { spawn, type ChildProcess } from 'node:child_process';
+import type { Socket } from 'node:net';
 
-const running = new Set<ChildProcess>();
-let hooked = false;
-
-/** Sees to it that a child does not outlive the tests, even when they crash. */
+/**
+ * Sees to it that a child does not outlive the tests, even when they are killed. Jest hides the end of its process from
+ * tests, so a shell waits for it: for the end of its input.
+ */
 export function killAtExit(child: ChildProcess): void {
-  running.add(child);
-  child.once('exit', () => running.delete(child));
-  if (hooked) return;
-  hooked = true;
-  process.on('exit', () => {
-    for (const each of running) each.kill('SIGKILL');
+  if (child.pid === undefined) return;
+  const watchdog = spawn('/bin/sh', ['-c', `read -r _; kill -9 ${child.pid}`], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
   });
+  watchdog.unref();
+  (watchdog.stdin as Socket).unref();
+  child.once('exit', () => watchdog.kill('SIGKILL'));
 }
 
 /** Resolves when a child has ended, at once if it has already. */

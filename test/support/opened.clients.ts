@@ -9,9 +9,14 @@ export interface OpenedClient {
   connector: RedisConnector;
 }
 
-/** Opens clients as a module would, and closes all of them when a test has ended. */
+interface Stoppable {
+  stop(): Promise<void>;
+}
+
+/** Opens clients as a module would, and closes all of them when a test has ended, however it ended. */
 export class OpenedClients {
   private readonly connectors: RedisConnector[] = [];
+  private readonly others: Stoppable[] = [];
 
   async open(
     options: RedisOptionsInput,
@@ -23,7 +28,15 @@ export class OpenedClients {
     return { client: await connector.connect(), logger, connector };
   }
 
+  /** What a test starts besides clients; stopped after them. */
+  async alsoStop<T extends Stoppable>(starting: Promise<T>): Promise<T> {
+    const started = await starting;
+    this.others.push(started);
+    return started;
+  }
+
   async closeAll(): Promise<void> {
     await Promise.all(this.connectors.splice(0).map((connector) => connector.close()));
+    await Promise.all(this.others.splice(0).map((other) => other.stop()));
   }
 }

@@ -12,6 +12,17 @@ export interface RedisClusterServers {
 /** Starts a Redis Cluster of primaries that share all slots, and waits until each of them calls it ok. */
 export async function startCluster(size = 3, options: StartRedisOptions = {}): Promise<RedisClusterServers> {
   const nodes = await Promise.all(Array.from({ length: size }, () => startNode(options)));
+  try {
+    await join(nodes);
+  } catch (error) {
+    await stopAll(nodes);
+    throw error;
+  }
+  return { nodes, stop: () => stopAll(nodes) };
+}
+
+async function join(nodes: readonly RedisServer[]): Promise<void> {
+  const size = nodes.length;
   const [first, ...others] = nodes.map((node) => node.client());
   for (const [n, client] of [first!, ...others].entries()) {
     const from = Math.floor((n * SLOTS) / size);
@@ -27,7 +38,10 @@ export async function startCluster(size = 3, options: StartRedisOptions = {}): P
     };
     await waitUntil(isOk, { deadlineMs: 20_000, what: 'the cluster to be ok' });
   }
-  return { nodes, stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))) };
+}
+
+async function stopAll(nodes: readonly RedisServer[]): Promise<void> {
+  await Promise.all(nodes.map((node) => node.stop()));
 }
 
 /** The bus of a node listens on its port plus 10,000. */

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { findServerProgram } from '../../src/redis/embedded/server.program.js';
 import { exited, killAtExit } from './child.processes.js';
 import { freePort } from './free.port.js';
 import { waitUntil } from './wait.until.js';
@@ -69,7 +70,7 @@ export class RedisServer {
   }
 
   async start(): Promise<void> {
-    this.child = spawn('redis-server', this.arguments(), { stdio: 'ignore', cwd: this.dir });
+    this.child = spawn(findServerProgram() ?? 'redis-server', this.arguments(), { stdio: 'ignore', cwd: this.dir });
     killAtExit(this.child);
     const probe = new Redis({
       ...{ host: '127.0.0.1', port: this.port, ...this.options.credentials },
@@ -77,14 +78,14 @@ export class RedisServer {
       enableReadyCheck: !this.options.sentinel,
     });
     probe.on('error', () => undefined);
-    const hasEnded = () => this.child?.exitCode !== null;
+    const hasEnded = () => this.child?.exitCode != null;
     const isMine = async () => (await probe.info('server')).includes(`process_id:${this.pid}\r`);
     try {
       await waitUntil(() => hasEnded() || isMine(), { what: `redis-server on port ${this.port}` });
     } finally {
       probe.disconnect();
     }
-    if (hasEnded()) throw new Error(`redis-server ended with code ${this.child?.exitCode}`);
+    if (hasEnded()) throw new Error(`redis-server ended with code ${this.child.exitCode}`);
   }
 
   /** Sends a signal; with one that ends the server, waits for its end. */

@@ -8,6 +8,8 @@ export class TcpProxy {
   private rewriting: { from: string; to: string } | undefined;
   private readonly pairs = new Set<[client: Socket, server: Socket]>();
   private readonly held: (() => void)[] = [];
+  /** Ends that missed something. Nothing reaches them any more: TCP never leaves a gap. */
+  private readonly cutOff = new WeakSet<Socket>();
   /** Connections that clients made so far. */
   connections = 0;
 
@@ -38,12 +40,12 @@ export class TcpProxy {
     this.rewriting = { from, to };
   }
 
-  /** What clients send is lost. */
+  /** What clients send is lost, and on the connections that lost something whatever they send later. */
   dropRequests(): void {
     this.mode = 'drop-requests';
   }
 
-  /** What the server answers is lost: commands take effect, and nobody is told. */
+  /** What the server answers is lost, likewise: commands take effect, and nobody is told. */
   dropReplies(): void {
     this.mode = 'drop-replies';
   }
@@ -92,7 +94,8 @@ export class TcpProxy {
   }
 
   private forward(data: Buffer, to: Socket, lossy: Mode): void {
-    if (this.mode === lossy) return;
+    if (this.mode === lossy) this.cutOff.add(to);
+    if (this.cutOff.has(to)) return;
     if (this.mode === 'stall') this.held.push(() => to.write(data));
     else to.write(data);
   }

@@ -6,7 +6,7 @@ import { EmbeddedRedisError } from './embedded.error.js';
 import { ServerDirectory } from './server.directory.js';
 import { connectionTo } from './server.endpoint.js';
 import { ServerLauncher, type LaunchedServer } from './server.launcher.js';
-import { signalServer } from './server.process.js';
+import { signalServer, type ServerProcess } from './server.process.js';
 
 const FIRST_RESTART_MS = 50;
 const LONGEST_RESTART_MS = 5_000;
@@ -17,8 +17,8 @@ const STOP_MS = 10_000;
 
 /** A private redis-server or valkey-server that lives and ends with this process, and is started again when it dies. */
 export class EmbeddedServer {
-  private isStopping = false;
-  private readonly wakeUp = new AbortController();
+  private stopping: Promise<void> | undefined;
+  private readonly stopRequest = new AbortController();
   private readonly watching: Promise<void>;
   private readonly atExit = (): void => signalServer(this.server.process, 'SIGTERM');
 
@@ -38,7 +38,7 @@ export class EmbeddedServer {
    * @throws EmbeddedRedisError when another service uses the directory, or the server cannot be started
    */
   static async start(dataDir: string, logger: RedisLogger): Promise<EmbeddedServer> {
-    const directory = new ServerDirectory(dataDir);
+    const directory = openDirectory(dataDir);
     const lock = acquireLock(directory);
     try {
       const launcher = new ServerLauncher(directory, logger);
@@ -59,14 +59,16 @@ export class EmbeddedServer {
   }
 
   /** Lets the server save its data and end; then another service may use the directory. */
-  async stop(): Promise<void> {
-    if (this.isStopping) return this.watching;
-    this.isStopping = true;
-    this.wakeUp.abort();
+  stop(): Promise<void> {
+    this.stopping ??= this.endServer();
+    return this.stopping;
+  }
+
+  private async endServer(): Promise<void> {
+    this.stopRequest.abort();
     await this.watching;
     signalServer(this.server.process, 'SIGTERM');
-    const hasEnded = this.server.process.ended.then(() => true);
-    if (!(await Promise.race([hasEnded, sleep(STOP_MS, false, { ref: true })]))) {
+    if (!(await endsWithin(this.server.process, STOP_MS))) {
       this.logger.error(`The embedded Redis (process ${this.pid}) is still saving its data and ends by itself.`);
     }
     process.removeListener('exit', this.atExit);
@@ -74,26 +76,28 @@ export class EmbeddedServer {
   }
 
   private async keepRunning(): Promise<void> {
+    const { signal } = this.stopRequest;
+    const stopRequested = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
     let delayMs = FIRST_RESTART_MS;
-    while (!this.isStopping) {
+    for (;;) {
       const startedAt = Date.now();
-      await Promise.race([this.server.process.ended, this.stopRequest()]);
-      if (this.isStopping) return;
+      await Promise.race([this.server.process.ended, stopRequested]);
+      if (signal.aborted) return;
       this.logger.error(`The embedded Redis (process ${this.pid}) ended unexpectedly and is started again.`);
       if (Date.now() - startedAt >= STEADY_MS) delayMs = FIRST_RESTART_MS;
-      delayMs = await this.restart(delayMs);
+      delayMs = await this.restart(delayMs, signal);
     }
   }
 
   /** Tries until it runs, with longer and longer pauses; returns the next pause. */
-  private async restart(firstDelayMs: number): Promise<number> {
+  private async restart(firstDelayMs: number, signal: AbortSignal): Promise<number> {
     let isReported = false;
     for (let delayMs = firstDelayMs; ;) {
-      await sleep(delayMs, undefined, { signal: this.wakeUp.signal }).catch(() => undefined);
+      await sleep(delayMs, undefined, { signal }).catch(() => undefined);
       delayMs = Math.min(delayMs * 2, LONGEST_RESTART_MS);
-      if (this.isStopping) return delayMs;
+      if (signal.aborted) return delayMs;
       try {
-        this.server = await this.launcher.launch(this.server.endpoint);
+        this.server = await this.launcher.launch(this.server.endpoint, signal);
         this.logger.log(`The embedded Redis runs again (process ${this.pid}).`);
         return delayMs;
       } catch (error) {
@@ -102,9 +106,24 @@ export class EmbeddedServer {
       }
     }
   }
+}
 
-  private stopRequest(): Promise<void> {
-    return new Promise((resolve) => this.wakeUp.signal.addEventListener('abort', () => resolve(), { once: true }));
+async function endsWithin(server: ServerProcess, ms: number): Promise<boolean> {
+  const timer = new AbortController();
+  const tooLate = sleep(ms, false, { signal: timer.signal }).catch(() => false);
+  const hasEnded = await Promise.race([server.ended.then(() => true), tooLate]);
+  timer.abort();
+  return hasEnded;
+}
+
+function openDirectory(dataDir: string): ServerDirectory {
+  try {
+    return new ServerDirectory(dataDir);
+  } catch (error) {
+    throw new EmbeddedRedisError(
+      `DATA_DIR "${dataDir}" cannot hold the embedded Redis: ${(error as Error).message}.\nUse another DATA_DIR, or set REDIS_URL.`,
+      { cause: error },
+    );
   }
 }
 

@@ -1,10 +1,22 @@
 import { spawn } from 'node:child_process';
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import type { RedisLogger } from '../outage.log.js';
 import { EmbeddedRedisError } from './embedded.error.js';
 
-/** Debian's packages ask this script before they start a service; 101 forbids it. */
-const POLICY = '/usr/sbin/policy-rc.d';
+/**
+ * Debian's packages ask policy-rc.d before they start a service; 101 forbids it. A shell does it, so that the policy goes
+ * again also when this process is interrupted or killed meanwhile.
+ */
+const INSTALL = `
+policy=/usr/sbin/policy-rc.d
+if [ ! -e "$policy" ]; then
+  trap 'rm -f "$policy"' EXIT
+  trap 'exit 130' HUP INT TERM
+  printf '#!/bin/sh\\nexit 101\\n' >"$policy" && chmod 755 "$policy" || exit 1
+fi
+install() { apt-get install -y --no-install-recommends redis-server; }
+install || { apt-get update; install; }
+`;
 
 /** Whether this is root on Debian, Ubuntu or a relative of theirs. */
 export function canInstall(): boolean {
@@ -12,8 +24,8 @@ export function canInstall(): boolean {
 }
 
 export function isDebianLike(osRelease: string): boolean {
-  const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].flatMap((match) =>
-    match[1]!.replace(/"/g, '').split(' '),
+  const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.*)$/gm)].flatMap(([, value = '']) =>
+    value.replace(/["'\r]/g, '').split(' '),
   );
   return ids.includes('debian') || ids.includes('ubuntu');
 }
@@ -21,27 +33,15 @@ export function isDebianLike(osRelease: string): boolean {
 /** Installs redis-server with apt-get, without letting the packaged service start on its public port. */
 export async function installRedisServer(logger: RedisLogger): Promise<void> {
   logger.log('Installing redis-server with apt-get, since none was found; its system service is not started.');
-  const isOurs = !existsSync(POLICY);
-  if (isOurs) writeFileSync(POLICY, '#!/bin/sh\nexit 101\n', { mode: 0o755 });
-  try {
-    await installOrUpdateFirst();
-  } finally {
-    if (isOurs) rmSync(POLICY, { force: true });
+  const { ok, output } = await run('/bin/sh', ['-c', INSTALL]);
+  if (!ok) {
+    const tail = output.trim().split('\n').slice(-10).join('\n  ');
+    throw new EmbeddedRedisError(
+      `apt-get could not install redis-server:\n  ${tail}\nSet REDIS_URL to use another Redis.`,
+    );
   }
   // Nor at the next boot; without systemd there is nothing to disable.
   await run('systemctl', ['disable', 'redis-server.service']);
-}
-
-async function installOrUpdateFirst(): Promise<void> {
-  const install = ['install', '-y', '--no-install-recommends', 'redis-server'];
-  if ((await run('apt-get', install)).ok) return;
-  const update = await run('apt-get', ['update']);
-  const second = await run('apt-get', install);
-  if (second.ok) return;
-  const output = `${update.ok ? '' : update.output}${second.output}`.trim().split('\n').slice(-10).join('\n  ');
-  throw new EmbeddedRedisError(
-    `apt-get could not install redis-server:\n  ${output}\nSet REDIS_URL to use another Redis.`,
-  );
 }
 
 function run(command: string, args: string[]): Promise<{ ok: boolean; output: string }> {

@@ -44,9 +44,13 @@ export class ServerDirectory {
     return join(this.path, 'redis.log');
   }
 
-  /** Opens the log for the server to append to; an old log that has grown large is emptied first. */
-  openLog(): number {
+  /** Empties a log that has grown large. */
+  trimLog(): void {
     if (this.logSize() > LOG_LIMIT_BYTES) truncateSync(this.logPath, 0);
+  }
+
+  /** Opens the log for the server to append to. */
+  openLog(): number {
     return openSync(this.logPath, 'a', 0o600);
   }
 

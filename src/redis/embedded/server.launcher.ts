@@ -27,31 +27,32 @@ export class ServerLauncher {
   ) {}
 
   /**
-   * Returns when the server has read all its data.
+   * Returns when the server has read all its data, or when it is asked to stop.
    *
    * @param endpoint where a server that must be started listens; chosen if absent
    * @throws EmbeddedRedisError with the end of the server's log when it does not start
    */
-  async launch(endpoint?: ServerEndpoint): Promise<LaunchedServer> {
-    const adopted = await this.findLeftServer();
+  async launch(endpoint?: ServerEndpoint, stopRequest?: AbortSignal): Promise<LaunchedServer> {
+    const adopted = await this.findLeftServer(stopRequest);
     if (adopted) return adopted;
     const chosen = endpoint ?? (await this.chooseEndpoint());
     const program = await provideServerProgram(this.logger);
     this.directory.writeConfig(serverConfig(this.directory.path, chosen));
+    this.directory.trimLog();
     const logOffset = this.directory.logSize();
     const process = await spawnServer(program, this.directory);
-    if (await this.becomesReady(chosen, process.identity)) return { endpoint: chosen, process };
+    if (await this.becomesReady(chosen, process.identity, stopRequest)) return { endpoint: chosen, process };
     const tail = this.directory.readLogTail(logOffset);
     throw new EmbeddedRedisError(`${program} did not start. The end of ${this.directory.logPath}:\n${tail}`);
   }
 
-  private async findLeftServer(): Promise<LaunchedServer | undefined> {
+  private async findLeftServer(stopRequest?: AbortSignal): Promise<LaunchedServer | undefined> {
     const endpoint = this.rememberedEndpoint();
     if (!endpoint) return undefined;
     const identity = await this.findLeftProcess(endpoint);
     if (!identity) return undefined;
     this.logger.log(`Taking over the embedded Redis (process ${identity.pid}) that an earlier run left.`);
-    if (!(await this.becomesReady(endpoint, identity))) return undefined;
+    if (!(await this.becomesReady(endpoint, identity, stopRequest))) return undefined;
     return { endpoint, process: adoptServer(identity) };
   }
 
@@ -81,11 +82,18 @@ export class ServerLauncher {
     return endpoint;
   }
 
-  /** Waits for as long as the process lives, since reading much data takes long; false when it ended. */
-  private async becomesReady(endpoint: ServerEndpoint, identity: ProcessIdentity): Promise<boolean> {
+  /**
+   * Waits for as long as the process lives, since reading much data takes long; false when it ended. Nobody else can
+   * listen there: whoever answers is the process, or was started by it where the program is a script around the server.
+   */
+  private async becomesReady(
+    endpoint: ServerEndpoint,
+    identity: ProcessIdentity,
+    stopRequest?: AbortSignal,
+  ): Promise<boolean> {
     while (isRunning(identity)) {
       const answer = await askServer(endpoint);
-      if (answer && answer.pid === identity.pid && !answer.isLoading) return true;
+      if (stopRequest?.aborted || (answer && !answer.isLoading)) return true;
       await sleep(POLL_MS);
     }
     return false;

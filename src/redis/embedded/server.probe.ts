@@ -25,7 +25,7 @@ function converse(endpoint: ServerEndpoint, text: string): Promise<string> {
     socket.setEncoding('utf8');
     socket.setTimeout(PROBE_TIMEOUT_MS, () => socket.destroy());
     socket.on('connect', () => socket.write(text));
-    socket.on('data', (data) => (reply += data));
+    socket.on('data', (data: string) => (reply += data));
     socket.on('error', () => undefined);
     socket.on('close', () => resolve(reply));
   });

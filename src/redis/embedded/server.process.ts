@@ -23,13 +23,14 @@ export async function spawnServer(program: string, directory: ServerDirectory): 
       stdio: ['ignore', log, log],
     });
     const ended = new Promise<void>((resolve) => child.once('exit', () => resolve()));
-    await new Promise<void>((resolve, reject) => {
-      child.once('spawn', resolve);
-      child.once('error', reject);
-      if (child.pid !== undefined) directory.writeProcess(identityOf(child.pid));
-    });
+    const failure = new Promise<never>((_resolve, reject) => child.once('error', reject));
+    // Without a process number there was no start: the error follows.
+    if (child.pid === undefined) return await failure;
+    failure.catch(() => undefined);
+    const identity = identityOf(child.pid);
+    directory.writeProcess(identity);
     child.unref();
-    return { identity: identityOf(child.pid!), ended };
+    return { identity, ended };
   } finally {
     closeSync(log);
   }

@@ -1,5 +1,5 @@
 import { accessSync, constants, statSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { delimiter, resolve } from 'node:path';
 import type { RedisLogger } from '../outage.log.js';
 import { EmbeddedRedisError } from './embedded.error.js';
 import { canInstall, installRedisServer } from './program.installer.js';
@@ -14,20 +14,29 @@ const HOW_TO_GET_ONE = [
   'or set REDIS_URL to a Redis 6.2 or newer, such as REDIS_URL=redis://127.0.0.1:6379.',
 ].join('\n');
 
-/** The path of a server program; as root on Debian or Ubuntu it is installed when there is none. */
-export async function provideServerProgram(logger: RedisLogger): Promise<string> {
-  const found = findServerProgram();
+/**
+ * The path of a server program; as root on Debian or Ubuntu it is installed when there is none.
+ *
+ * @throws EmbeddedRedisError that says how to get one
+ */
+export async function provideServerProgram(
+  logger: RedisLogger,
+  find = findServerProgram,
+  installer = { canInstall, install: installRedisServer },
+): Promise<string> {
+  const found = find();
   if (found !== undefined) return found;
-  if (!canInstall()) throw new EmbeddedRedisError(HOW_TO_GET_ONE);
-  await installRedisServer(logger);
-  const installed = findServerProgram();
+  if (!installer.canInstall()) throw new EmbeddedRedisError(HOW_TO_GET_ONE);
+  await installer.install(logger);
+  const installed = find();
   if (installed === undefined) throw new EmbeddedRedisError(HOW_TO_GET_ONE);
   return installed;
 }
 
+/** The full path of the first program found: redis-server anywhere before valkey-server. */
 export function findServerProgram(path = process.env['PATH'] ?? '', more = MORE_DIRECTORIES): string | undefined {
   const directories = [...path.split(delimiter).filter((directory) => directory !== ''), ...more];
-  return PROGRAMS.flatMap((program) => directories.map((directory) => join(directory, program))).find(isProgram);
+  return PROGRAMS.flatMap((program) => directories.map((directory) => resolve(directory, program))).find(isProgram);
 }
 
 function isProgram(path: string): boolean {
