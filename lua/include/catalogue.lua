@@ -43,14 +43,15 @@ local function lockLost(token, ttlMs)
 end
 
 -- Makes a member eligible, or withdraws it; `reason` is '-' for eligible. The caller writes the record afterwards.
-local function place(index, id, record, score, assigned, reason, returnsAt)
+-- `oldWeight` is the one that the member is in the index with, where the record has another by now.
+local function place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
   if reason == '-' then
-    index.enter(id, record, score, assigned)
+    index.enter(id, record, score, assigned, oldWeight or record.weight)
     redis.call('ZADD', eligible, 0, id)
     redis.call('ZREM', withdrawn, id)
     redis.call('HDEL', parked, id)
   else
-    index.leave(id)
+    index.leave(id, oldWeight or record.weight)
     redis.call('ZREM', eligible, id)
     redis.call('ZADD', withdrawn, 0, id)
     redis.call('HSET', parked, id, writeStanding(score, assigned, reason, returnsAt))
@@ -62,7 +63,7 @@ local function standingOf(index, id, record)
   local text = redis.call('HGET', parked, id)
   if text then
     local score, assigned, reason, returnsAt = readStanding(text)
-    return score, assigned, 0, reason, returnsAt
+    return score, assigned, index.inFlight(id), reason, returnsAt
   end
   local score, assigned, inFlight = index.standing(id, record)
   return score, assigned, inFlight, '-', '-'

@@ -32,4 +32,9 @@ return {
   leave = function(id)
     redis.call('ZREM', counts, id)
   end,
+
+  -- Live leases of a member that is not in the index.
+  inFlight = function()
+    return 0
+  end,
 }

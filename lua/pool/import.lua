@@ -38,14 +38,14 @@ local function given(at, record)
   return record
 end
 
--- A change of weight keeps the member's score and its number of selections.
-local function update(id, record, oldWeight)
-  if record.weight ~= oldWeight then
+-- A change of weight or capacity keeps the member's score and its number of selections.
+local function update(id, record, oldWeight, oldCapacity)
+  if record.weight ~= oldWeight or record.capacity ~= oldCapacity then
     local newWeight = record.weight
     record.weight = oldWeight
     local score, assigned, _, reason, returnsAt = standingOf(index, id, record)
     record.weight = newWeight
-    place(index, id, record, score, assigned, reason, returnsAt)
+    place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
   end
   redis.call('HSET', members, id, writeRecord(record))
 end
@@ -61,7 +61,7 @@ end
 
 local function begin(id, record)
   local score = initialCount == 'level' and restoredScore(index, 'level', 0) or tonumber(initialCount) * STRIDE
-  index.enter(id, record, score, 0)
+  index.enter(id, record, score, 0, record.weight)
   redis.call('ZADD', eligible, 0, id)
   redis.call('HSET', members, id, writeRecord(record))
 end
@@ -71,12 +71,12 @@ for n, id in ipairs(ids) do
   local at = FIRST + (n - 1) * FIELDS
   if present[n] then
     local record = readRecord(present[n])
-    local oldWeight = record.weight
+    local oldWeight, oldCapacity = record.weight, record.capacity
     if writeRecord(given(at, record)) == present[n] then
       unchanged = unchanged + 1
     else
       updated = updated + 1
-      if not dryRun then update(id, record, oldWeight) end
+      if not dryRun then update(id, record, oldWeight, oldCapacity) end
     end
   else
     local record = given(at, { weight = 1, capacity = '-', offset = 0, value = '', labels = '' })

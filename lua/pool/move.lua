@@ -25,8 +25,8 @@ for _, id in ipairs(ids) do
   local record = readRecord(redis.call('HGET', members, id))
   local score, assigned = from.standing(id, record)
   if score then
-    from.leave(id)
-    to.enter(id, record, score, assigned)
+    from.leave(id, record.weight)
+    to.enter(id, record, score, assigned, record.weight)
     redis.call('HSET', members, id, writeRecord(record))
   end
 end

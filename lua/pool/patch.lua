@@ -25,6 +25,7 @@ if not text then return { 'MISSING' } end
 
 local record = readRecord(text)
 local score, assigned, _, reason, returnsAt = standingOf(index, id, record)
+local oldWeight = record.weight
 
 if state == 'disabled' and reason ~= 'disabled' then
   reason, returnsAt = 'disabled', '-'
@@ -36,6 +37,6 @@ if labels ~= '' then record.labels = labels == '{}' and '' or labels end
 if weight ~= '' then record.weight = tonumber(weight) end
 if capacity ~= '' then record.capacity = capacity end
 
-place(index, id, record, score, assigned, reason, returnsAt)
+place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
 redis.call('HSET', members, id, writeRecord(record))
 return { '' }

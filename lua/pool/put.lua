@@ -6,14 +6,17 @@
   KEYS[1]  settings  hash
   KEYS[2]  oldIndex  zset  the first key of the index that the pool has
   KEYS[3]  newIndex  zset  the first key of the index that it is to have
+  KEYS[4]  leases    zset  live leases: while there are any, the strategy stays
+  KEYS[5]  queue     zset  those who wait for one, likewise
   ARGV[1]  expected  the strategy that the caller believes the pool to have, '' for no pool
   ARGV[2]  strategy  the one it is to have
   ARGV[3]  sameKind  '1' when both indexes are of one kind
   ARGV[4..]          field, value, ... of the settings to write
-  Returns  'CREATED' | 'CHANGED', or 'STALE' | 'MOVING'
+  Returns  'CREATED' | 'CHANGED', or 'STALE' | 'MOVING' | 'BUSY'
   Time     O(1)
 ]]
 local settings, oldIndex, newIndex = KEYS[1], KEYS[2], KEYS[3]
+local leases, queue = KEYS[4], KEYS[5]
 local expected, strategy, sameKind = ARGV[1], ARGV[2], ARGV[3] == '1'
 
 local found = redis.call('HMGET', settings, 'strategy', 'leaving')
@@ -21,6 +24,7 @@ if (found[1] or '') ~= expected then return 'STALE' end
 if found[2] then return 'MOVING' end
 
 if found[1] and expected ~= strategy then
+  if redis.call('EXISTS', leases, queue) > 0 then return 'BUSY' end
   if not sameKind then
     redis.call('HSET', settings, 'leaving', expected)
   elseif redis.call('EXISTS', oldIndex) == 1 then

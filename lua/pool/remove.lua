@@ -28,12 +28,13 @@ for at = 6, #ARGV do
   local id = ARGV[at]
   local text = redis.call('HGET', members, id)
   if text then
-    local score, assigned, _, reason, returnsAt = standingOf(index, id, readRecord(text))
+    local record = readRecord(text)
+    local score, assigned, _, reason, returnsAt = standingOf(index, id, record)
     if not forget then
       redis.call('HSET', history, id, writeStanding(score, assigned, reason, returnsAt))
       redis.call('ZADD', removed, nowMs, id)
     end
-    index.leave(id)
+    index.leave(id, record.weight)
     redis.call('ZREM', eligible, id)
     redis.call('ZREM', withdrawn, id)
     redis.call('HDEL', parked, id)

@@ -38,6 +38,64 @@ export class MemberNotFoundError extends EvenhandError {
   }
 }
 
+/** No lease of the pool has this id, or it ended too long ago to be remembered. */
+export class LeaseNotFoundError extends EvenhandError {
+  readonly code = 'LEASE_NOT_FOUND';
+
+  constructor(readonly pool: string) {
+    super(`The pool "${pool}" has no such lease, or it ended so long ago that it is forgotten.`);
+  }
+}
+
+/** The lease was completed or abandoned before. */
+export class LeaseEndedError extends EvenhandError {
+  readonly code = 'LEASE_ENDED';
+
+  constructor(readonly endedAs: 'completed' | 'abandoned') {
+    super(`The lease was ${endedAs} before.`);
+  }
+}
+
+/** The lease expired, or was ended by force: its member may be in other hands by now. */
+export class LeaseExpiredError extends EvenhandError {
+  readonly code = 'LEASE_EXPIRED';
+
+  constructor(readonly endedAs: 'expired' | 'forced') {
+    super(endedAs === 'forced' ? 'The lease was ended by force.' : 'The lease has expired.');
+  }
+}
+
+export class StaleFenceError extends EvenhandError {
+  readonly code = 'STALE_FENCE';
+
+  constructor() {
+    super('The given fence is not that of the lease.');
+  }
+}
+
+/** A requestId may be repeated with the same request while it waits or its lease lives. */
+export class RequestIdReusedError extends EvenhandError {
+  readonly code = 'REQUEST_ID_REUSED';
+
+  /** @param endedAs how the lease of the first request ended; absent where the request was another */
+  constructor(readonly endedAs?: 'completed' | 'abandoned' | 'expired' | 'forced') {
+    super(
+      endedAs === undefined
+        ? 'The requestId was used before, with another request.'
+        : `The requestId was used before, and its lease was ${endedAs === 'expired' ? 'not ended before it expired' : endedAs}.`,
+    );
+  }
+}
+
+/** While leases are live, or somebody waits for one, a pool keeps its strategy and is not deleted. */
+export class PoolBusyError extends EvenhandError {
+  readonly code = 'POOL_BUSY';
+
+  constructor(readonly pool: string) {
+    super(`The pool "${pool}" has live leases, or somebody waits for one.`);
+  }
+}
+
 /** A lease operation was asked of a pool whose strategy reserves nothing. */
 export class NoLeaseLifecycleError extends EvenhandError {
   readonly code = 'NO_LEASE_LIFECYCLE';

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 
 /** What Fastify's and Express' requests have in common. */
 export interface HttpRequest {
@@ -30,4 +31,9 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 /** A parameter of the path, decoded. */
 export function pathParameter({ params }: HttpRequest, name: 'pool' | 'id' | 'lease'): string {
   return params[name] ?? '';
+}
+
+/** The connection that the request came on. */
+export function socketOf(request: HttpRequest): Socket {
+  return (request.raw ?? (request as unknown as IncomingMessage)).socket;
 }

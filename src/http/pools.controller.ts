@@ -44,7 +44,7 @@ export class PoolsController {
     params,
     body: poolChangesSchema,
     answers: { 200: poolSchema, 201: poolSchema },
-    problems: ['STRATEGY_UNKNOWN'],
+    problems: ['STRATEGY_UNKNOWN', 'POOL_BUSY'],
   })
   async put(@Req() request: HttpRequest, @Res({ passthrough: true }) response: { status(code: number): unknown }) {
     readQuery(noQuery, request);
@@ -62,10 +62,10 @@ export class PoolsController {
     summary: 'Delete a pool with its members and their history',
     params,
     answers: { 204: null },
-    problems: ['POOL_NOT_FOUND'],
+    problems: ['POOL_NOT_FOUND', 'POOL_BUSY'],
   })
   async delete(@Req() request: HttpRequest): Promise<void> {
-    readQuery(deleteQuerySchema, request);
-    await this.pools.delete(pathParameter(request, 'pool'));
+    const { force = false } = readQuery(deleteQuerySchema, request);
+    await this.pools.delete(pathParameter(request, 'pool'), { force });
   }
 }

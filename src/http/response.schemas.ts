@@ -4,6 +4,7 @@ import { labelsSchema } from '../pool/member.schema.js';
 import type { ImportReport } from '../pool/member.importer.js';
 import { poolNameSchema, poolSettingsSchema } from '../pool/pool.settings.js';
 import type { PoolView } from '../pool/pool.service.js';
+import type { LeaseView } from '../selection/leases/lease.types.js';
 import type { BatchResult, SelectionResult } from '../selection/selection.types.js';
 import type { Problem } from './problem.js';
 import { PROBLEMS, type ProblemCode } from './problem.table.js';
@@ -47,6 +48,28 @@ export const importReportSchema: z.ZodType<ImportReport> = z.object({
   rejected: z.array(z.object({ line: count, reason: z.string() })).describe('The first 1,000'),
 });
 
+export const leaseViewSchema: z.ZodType<LeaseView> = z.object({
+  id: z.string(),
+  memberId,
+  owner: z.string().nullable(),
+  fence: count,
+  acquiredAt: z.string(),
+  expiresAt: z.string(),
+});
+export const leasePageSchema = z.object({ leases: z.array(leaseViewSchema), nextCursor: cursor });
+export const completedSchema = z.object({ status: z.enum(['completed', 'already-completed']) });
+export const abandonedSchema = z.object({ status: z.enum(['abandoned', 'already-abandoned']) });
+export const extendedSchema = z.object({ ttlMs: count, expiresAt: z.string() });
+export const extensionResultsSchema = z.object({
+  leases: z.array(
+    z.object({
+      id: z.string(),
+      status: z.enum(['extended', 'ended', 'expired', 'unknown']),
+      expiresAt: z.string().optional(),
+    }),
+  ),
+});
+
 const leaseSchema = z.object({
   id: z.string(),
   fence: count.describe('Grows with every lease of the pool'),
@@ -60,7 +83,10 @@ const selection = z.object({
   lease: leaseSchema.nullable().describe('Null where the strategy has no lease lifecycle'),
 });
 const nothing = {
-  reason: z.enum(['EMPTY_POOL', 'NONE_ELIGIBLE']).nullable().describe('Why there is nothing to hand out'),
+  reason: z
+    .enum(['EMPTY_POOL', 'NONE_ELIGIBLE', 'AT_CAPACITY'])
+    .nullable()
+    .describe('Why there is nothing to hand out'),
   retryAfterMs: count.nullable().describe('Time to the earliest change that is known to come'),
 };
 export const selectionResultSchema: z.ZodType<SelectionResult> = z.object({

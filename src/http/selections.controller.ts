@@ -9,7 +9,7 @@ import {
   selectionRequestSchema,
 } from '../selection/selection.types.js';
 import { readJsonBody } from './body.reader.js';
-import { type HttpRequest, pathParameter } from './http.request.js';
+import { type HttpRequest, pathParameter, socketOf } from './http.request.js';
 import { Operation } from './operation.decorator.js';
 import { ProblemFilter } from './problem.filter.js';
 import { batchResultSchema, selectionResultSchema } from './response.schemas.js';
@@ -31,10 +31,12 @@ export class SelectionsController {
     params,
     body: selectionRequestSchema,
     answers: { 200: selectionResultSchema },
-    problems: ['POOL_NOT_FOUND', 'SHUTTING_DOWN'],
+    problems: ['POOL_NOT_FOUND', 'REQUEST_ID_REUSED', 'SHUTTING_DOWN'],
   })
   select(@Req() request: HttpRequest) {
-    return this.selection.select(pathParameter(request, 'pool'), readJsonBody(request) as SelectionRequest);
+    const body = readJsonBody(request) as SelectionRequest;
+    const pool = pathParameter(request, 'pool');
+    return body.waitMs ? this.wait(pool, body, request) : this.selection.select(pool, body);
   }
 
   @Post('batch')
@@ -50,5 +52,20 @@ export class SelectionsController {
   })
   selectBatch(@Req() request: HttpRequest) {
     return this.selection.selectBatch(pathParameter(request, 'pool'), readJsonBody(request) as BatchRequest);
+  }
+
+  /** A client that hangs up leaves the line. */
+  private async wait(pool: string, body: SelectionRequest, request: HttpRequest) {
+    const hungUp = new AbortController();
+    const hangUp = () => {
+      hungUp.abort();
+    };
+    const socket = socketOf(request);
+    socket.once('close', hangUp);
+    try {
+      return await this.selection.select(pool, body, hungUp.signal);
+    } finally {
+      socket.off('close', hangUp);
+    }
   }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { ValidationFailedError } from '../errors/domain.errors.js';
 
-/** The base64url of the longest id, 512 characters of up to three bytes each, is 2,048 characters. */
-const MAX_CURSOR_LENGTH = 2_048;
+/** Enough for the base64url of the longest id, 512 characters of up to three bytes each, and what a page adds to it. */
+const MAX_CURSOR_LENGTH = 4_096;
 
 export const pageRequestSchema = z.strictObject({
   limit: z.int().min(1).max(1_000).default(100).describe('Most entries of one page'),

@@ -1,5 +1,5 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
-import { RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
+import { PoolBusyError, RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
@@ -8,6 +8,9 @@ import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
 import { KeyNames } from '../selection/key.names.js';
 import { SELECTION_OPTIONS, type SelectionOptions } from '../selection/selection.options.js';
+import { DueTicker } from '../selection/leases/due.ticker.js';
+import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
+import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import type { MemberChanges, MemberView } from './member.js';
 import { MemberCatalogue, type MemberPageRequest } from './member.catalogue.js';
 import { type ImportOptions, type ImportReport, MemberImporter, type MemberSource } from './member.importer.js';
@@ -46,7 +49,9 @@ export class PoolService implements OnApplicationBootstrap {
     @Inject(SELECTION_OPTIONS) private readonly options: SelectionOptions,
     private readonly names: KeyNames,
     private readonly directory: PoolDirectory,
+    private readonly registry: StrategyRegistry,
     private readonly scripts: PoolScripts,
+    private readonly ticker: DueTicker,
     private readonly importer: MemberImporter,
     private readonly catalogue: MemberCatalogue,
   ) {}
@@ -54,18 +59,21 @@ export class PoolService implements OnApplicationBootstrap {
   /** @throws StrategyUnknownError at start, rather than at the first new pool */
   onApplicationBootstrap(): void {
     this.directory.indexOf(this.options.defaultStrategy);
+    this.ticker.use((name) => this.tick(name));
   }
 
   /**
    * Creates a pool, or changes the settings that are given. Safe to repeat.
    *
-   * @throws ValidationFailedError | StrategyUnknownError
+   * @throws ValidationFailedError | StrategyUnknownError | PoolBusyError for another strategy while leases are live
    */
   async put(name: string, changes: PoolChanges = {}): Promise<{ created: boolean; pool: PoolView }> {
     const checked = parseInput(poolChangesSchema, changes);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const outcome = await this.putOnce(name, checked);
       if (outcome === 'STALE' || outcome === 'MOVING') continue;
+      if (outcome === 'BUSY') throw new PoolBusyError(name);
+      await this.work(name);
       return { created: outcome === 'CREATED', pool: await this.get(name) };
     }
     throw new RedisUnavailableError(`The pool "${name}" kept changing while its settings were written. Try again.`);
@@ -90,15 +98,18 @@ export class PoolService implements OnApplicationBootstrap {
   /**
    * Deletes a pool with its members and their history.
    *
-   * @throws PoolNotFoundError
+   * @param options `force` ends live leases with it
+   * @throws PoolNotFoundError | PoolBusyError while leases are live
    */
-  async delete(name: string): Promise<void> {
+  async delete(name: string, { force = false } = {}): Promise<void> {
+    await this.work(name);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const pool = await this.scripts.settled(name);
-      const { settings, ...others } = pool.keys;
-      const keys = [settings, ...Object.values(others), ...pool.indexKeys];
-      if ((await DELETE.run(this.redis, keys, [pool.settings.strategy])) !== 'DELETED') continue;
-      return this.unlist(name);
+      const { settings, leases, ...others } = pool.keys;
+      const keys = [settings, leases, ...Object.values(others), ...pool.indexKeys];
+      const outcome = await DELETE.run(this.redis, keys, [pool.settings.strategy, force ? '1' : '0']);
+      if (outcome === 'BUSY') throw new PoolBusyError(name);
+      if (outcome === 'DELETED') return this.unlist(name);
     }
     throw new RedisUnavailableError(`The pool "${name}" kept changing while it was deleted. Try again.`);
   }
@@ -136,6 +147,21 @@ export class PoolService implements OnApplicationBootstrap {
     return this.catalogue.remove(pool, id, options);
   }
 
+  /** Does one step of what is due in a pool, where its strategy has leases. */
+  private async tick(name: string): Promise<{ more: boolean; nextMs: number | null }> {
+    const pool = await this.directory.find(name);
+    const strategy = pool && this.registry.get(pool.settings.strategy);
+    return strategy && hasLifecycle(strategy) ? strategy.tick(pool) : { more: false, nextMs: null };
+  }
+
+  /** All that is due, at once; should this process die on the way, whoever looks next goes on. */
+  private async work(name: string): Promise<void> {
+    let { more, nextMs } = await this.tick(name);
+    if (nextMs === null) return;
+    await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, `${name}!`));
+    while (more) ({ more, nextMs } = await this.tick(name));
+  }
+
   private async putOnce(name: string, changes: PoolChanges): Promise<unknown> {
     const known = await this.directory.find(name);
     if (known?.leaving) await this.scripts.settled(name);
@@ -145,8 +171,9 @@ export class PoolService implements OnApplicationBootstrap {
     const current = known ?? wanted;
     const sameKind =
       this.directory.indexOf(current.settings.strategy).kind === this.directory.indexOf(settings.strategy).kind;
-    const keys = [wanted.keys.settings, current.indexKeys[0] as string, wanted.indexKeys[0] as string];
-    const fields = settingsFields(known ? changes : settings);
+    const { settings: settingsKey, leases, waiters } = wanted.keys;
+    const keys = [settingsKey, current.indexKeys[0] as string, wanted.indexKeys[0] as string, leases, waiters];
+    const fields = [...settingsFields(known ? changes : settings), ...this.readmission(settings.strategy)];
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
     return PUT.run(this.redis, keys, [
       known?.settings.strategy ?? '',
@@ -156,6 +183,11 @@ export class PoolService implements OnApplicationBootstrap {
     ]);
   }
 
+  /** Members at a capacity that may have been raised are looked at again, in steps. */
+  private readmission(strategy: string): string[] {
+    return hasLifecycle(this.registry.get(strategy)) ? ['readmit', ''] : [];
+  }
+
   /** The list of pools is in another slot of a cluster: a pool that was made again in between goes back into it. */
   private async unlist(name: string): Promise<void> {
     await redisCall(this.redis.zrem(this.names.pools(), name));
@@ -163,16 +195,23 @@ export class PoolService implements OnApplicationBootstrap {
   }
 
   private async view({ name, settings, keys }: StoredPool): Promise<PoolView> {
-    const [eligible, withdrawn, assigned] = await redisCall(
-      Promise.all([this.redis.zcard(keys.eligible), this.redis.zcard(keys.withdrawn), this.redis.get(keys.assigned)]),
+    const { redis } = this;
+    const [eligible, withdrawn, assigned, inFlight, waiters] = await redisCall(
+      Promise.all([
+        redis.zcard(keys.eligible),
+        redis.zcard(keys.withdrawn),
+        redis.get(keys.assigned),
+        redis.zcard(keys.leases),
+        redis.zcard(keys.waiters),
+      ]),
     );
     return {
       name,
       ...settings,
       members: { total: eligible + withdrawn, eligible, withdrawn },
       assigned: Number(assigned ?? 0),
-      inFlight: 0,
-      waiters: 0,
+      inFlight,
+      waiters,
     };
   }
 }

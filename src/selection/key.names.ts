@@ -18,6 +18,16 @@ export interface PoolKeys {
   lock: string;
   /** String: how many selections the pool has made. */
   assigned: string;
+  /** Sorted set: live lease -> when it expires, in milliseconds. */
+  leases: string;
+  /** Hash: ended lease, or requestId -> how it ended. */
+  ended: string;
+  /** Hash: the same, of a while ago. */
+  endedOld: string;
+  /** Hash: what only some leases have, and what those who wait want. */
+  notes: string;
+  /** Sorted set: waiter -> ticket. */
+  waiters: string;
 }
 
 /** Every key that Evenhand uses is named here. */
@@ -28,6 +38,16 @@ export class KeyNames {
   /** Sorted set, all scores 0: the names of all pools. */
   pools(): string {
     return `${this.prefix}:pools`;
+  }
+
+  /** Sorted set: pool, or pool and "!" where it was registered anew -> when something is due in it, in milliseconds. */
+  due(): string {
+    return `${this.prefix}:due`;
+  }
+
+  /** The channel on which one process is told of its waiters. */
+  channel(process: string): string {
+    return `${this.prefix}:process:${process}`;
   }
 
   /** String: the random key under which passwords are hashed for member ids. */
@@ -47,6 +67,11 @@ export class KeyNames {
       removed: at('removed'),
       lock: at('lock'),
       assigned: at('assigned'),
+      leases: at('leases'),
+      ended: at('ended'),
+      endedOld: at('ended-old'),
+      notes: at('notes'),
+      waiters: at('waiters'),
     };
   }
 
@@ -71,5 +96,20 @@ export function catalogueKeys(keys: PoolKeys): string[] {
     keys.history,
     keys.removed,
     keys.lock,
+  ];
+}
+
+/** The keys in the order in which lua/include/leases.lua takes them; the strategy's index follows. */
+export function leaseKeys(keys: PoolKeys, indexKeys: readonly string[]): string[] {
+  return [
+    keys.settings,
+    keys.members,
+    keys.assigned,
+    keys.leases,
+    keys.ended,
+    keys.endedOld,
+    keys.notes,
+    keys.waiters,
+    ...indexKeys,
   ];
 }

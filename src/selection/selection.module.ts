@@ -19,7 +19,15 @@ import {
   selectionOptionsSchema,
 } from './selection.options.js';
 import { SelectionService } from './selection.service.js';
+import { DueTicker } from './leases/due.ticker.js';
+import { LeaseCatalogue } from './leases/lease.catalogue.js';
+import { LeaseKeeper } from './leases/lease.keeper.js';
+import { LeaseScripts } from './leases/lease.scripts.js';
+import { LeaseService } from './leases/lease.service.js';
+import { WaitingRoom } from './leases/waiting.room.js';
+import { PoolAccess } from './pool.access.js';
 import { LeastAssignedStrategy } from './strategies/least-assigned.strategy.js';
+import { LeastConcurrencyStrategy } from './strategies/least-concurrency.strategy.js';
 import { BUILT_IN_STRATEGIES, StrategyRegistry } from './strategies/strategy.registry.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<SelectionOptionsInput>()
@@ -28,7 +36,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .build();
 
 /** One row a built-in strategy. */
-const BUILT_IN = [LeastAssignedStrategy];
+const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy];
 
 /**
  * Selection for any Nest application: `SelectionModule.forRoot({ redis: { connection: { url } } })`, or `forRootAsync` with
@@ -63,8 +71,15 @@ const BUILT_IN = [LeastAssignedStrategy];
     MemberImporter,
     PoolService,
     EligibleMembers,
+    LeaseScripts,
+    WaitingRoom,
+    PoolAccess,
+    LeaseCatalogue,
+    LeaseService,
+    LeaseKeeper,
+    DueTicker,
     SelectionService,
   ],
-  exports: [SelectionService, PoolService, EligibleMembers, StrategyRegistry],
+  exports: [SelectionService, LeaseService, PoolService, EligibleMembers, StrategyRegistry],
 })
 export class SelectionModule extends ConfigurableModuleClass {}

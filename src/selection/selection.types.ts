@@ -4,23 +4,39 @@ import type { Labels } from '../pool/member.js';
 /** The most selections that one batch may ask for. */
 export const MAX_BATCH = 1_000;
 
+const NO_CONTROL = /^[^\p{Cc}\p{Cs}]*$/u;
+const CONTROL_RULE = 'must hold no control characters';
+
 /**
  * What a selection may ask for. The lease fields are taken without effect where the pool's strategy has no lease
  * lifecycle, so that a strategy can be changed without changing its callers.
  */
 export const selectionRequestSchema = z.strictObject({
+  waitMs: z
+    .int()
+    .min(0)
+    .max(60_000)
+    .optional()
+    .describe('Wait this long for a member, in ms, in order of arrival; 0 not to wait'),
   ttlMs: z.int().min(1_000).max(604_800_000).optional().describe('How long the lease lives, in ms'),
   owner: z
     .string()
     .min(1)
     .max(128)
+    .regex(NO_CONTROL, CONTROL_RULE)
     .optional()
     .describe('Who asks, for people who look at leases')
     .meta({ example: 'crawler-17' }),
-  requestId: z.string().min(1).max(128).optional().describe('Makes a repeat find the lease of the first call'),
+  requestId: z
+    .string()
+    .min(1)
+    .max(128)
+    .regex(NO_CONTROL, CONTROL_RULE)
+    .optional()
+    .describe('Makes a repeat find the lease of the first call'),
 });
 
-export const batchRequestSchema = selectionRequestSchema.extend({
+export const batchRequestSchema = selectionRequestSchema.omit({ waitMs: true }).extend({
   count: z.int().min(1).max(MAX_BATCH).describe('How many selections').meta({ example: 100 }),
 });
 
@@ -45,8 +61,8 @@ export interface Selection {
   lease: Lease | null;
 }
 
-/** Why there is nothing to hand out: the pool has no members, or all are withdrawn. */
-export type NothingReason = 'EMPTY_POOL' | 'NONE_ELIGIBLE';
+/** Why there is nothing to hand out: the pool has no members, all are withdrawn, or no lease is free. */
+export type NothingReason = 'EMPTY_POOL' | 'NONE_ELIGIBLE' | 'AT_CAPACITY';
 
 /** The answer to "which one next?"; with nothing to hand out, `selection` is null and `reason` says why. */
 export interface SelectionResult {

@@ -33,7 +33,7 @@ export interface SelectionStrategy {
    *
    * @throws PoolOutdatedError when the pool is not as `pool` says; the caller reads it again and repeats
    */
-  select(pool: PoolConfig, request: SelectionRequest): Promise<SelectionResult>;
+  select(pool: PoolConfig, request: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult>;
   /** As many selections as `count` single ones in a row would give, in one atomic step. Absent: single ones in a row. */
   selectBatch?(pool: PoolConfig, count: number, request: SelectionRequest): Promise<BatchResult>;
 }

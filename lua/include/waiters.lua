@@ -1,0 +1,95 @@
+--[[
+  Waiters stand in line by their ticket. Whoever frees a slot hands it to the first of them that is alive: makes the lease,
+  for two seconds until the waiter's process confirms it, and tells that process.
+
+  A waiter's note is "<process> <ttlMs> <deadline in ms> <body hash> <requestId, line feed, owner>".
+
+  Needs  leases.lua
+]]
+-- A process that waits reports every half second. One that is neither seen nor heard is gone; one that is heard may be late.
+local DEAF_MS, DEAD_MS = 1000, 4500
+local HAND_OVER_MS = 2000
+-- How many waiters one script serves.
+local SERVE_MAX = 16
+
+local function readWaiter(waiter)
+  local text = redis.call('HGET', notes, 'w' .. waiter)
+  if not text then return nil end
+  local process, ttlMs, deadlineMs, hash, note = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (.*)$')
+  return {
+    process = process, ttlMs = tonumber(ttlMs), deadlineMs = tonumber(deadlineMs), hash = hash,
+    note = note, requestId = string.match(note, '^([^\n]*)'),
+  }
+end
+
+-- Takes a waiter out of the line, with all that is noted of it.
+local function dismiss(waiter, found)
+  redis.call('ZREM', queue, waiter)
+  redis.call('HDEL', notes, 'w' .. waiter)
+  if found and found.requestId ~= '' and redis.call('HGET', notes, 'r' .. found.requestId) == found.hash .. ' ~' .. waiter then
+    redis.call('HDEL', notes, 'r' .. found.requestId)
+  end
+end
+
+-- Whether the process of a waiter can take what it is handed; it has been told by then.
+local function takes(waiter, found)
+  if not found then return false end
+  local unseenMs = nowMs - tonumber(redis.call('HGET', notes, 'p' .. found.process) or 0)
+  local isGone = unseenMs > DEAD_MS
+  if not isGone then
+    if found.deadlineMs <= nowMs then return false end
+    isGone = redis.call('PUBLISH', found.process, waiter) == 0 and unseenMs > DEAF_MS
+  end
+  if isGone then redis.call('HDEL', notes, 'p' .. found.process) end
+  return not isGone
+end
+
+local function handOver(waiter, found, member)
+  local lease = lend(member, waiter, HAND_OVER_MS, found.note)
+  redis.call('ZREM', queue, waiter)
+  redis.call('HSET', notes, 'g' .. waiter, lease)
+  if found.requestId ~= '' then redis.call('HSET', notes, 'r' .. found.requestId, found.hash .. ' ' .. lease) end
+end
+
+-- Hands out what is free to those who wait, in their order.
+local function serve()
+  for _ = 1, SERVE_MAX do
+    local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not waiter then return end
+    local member = not isAtLimit() and pickMember()
+    if not member then return end
+    local found = readWaiter(waiter)
+    if takes(waiter, found) then
+      handOver(waiter, found, member)
+    else
+      dismiss(waiter, found)
+    end
+  end
+end
+
+-- The lease that was handed to a waiter, confirmed to stand for its whole time: lease, when it expires, selections of the
+-- member, and its record. Nil when nothing was, or the two seconds have passed, or the member is gone.
+local function confirm(waiter)
+  local lease = redis.call('HGET', notes, 'g' .. waiter)
+  if not lease then return nil end
+  local expiresMs = tonumber(redis.call('ZSCORE', leases, lease) or nil)
+  local record = redis.call('HGET', members, memberOf(lease))
+  if not expiresMs then return nil end
+  if expiresMs <= nowMs or not record then
+    settle(lease, expiresMs <= nowMs and 'e' or 'a')
+    return nil
+  end
+  local ttlMs = readWaiter(waiter).ttlMs
+  redis.call('ZADD', leases, nowMs + ttlMs, lease)
+  redis.call('HDEL', notes, 'g' .. waiter, 'w' .. waiter)
+  return lease, nowMs + ttlMs, tonumber(redis.call('HGET', counts, memberOf(lease)) or 0), record
+end
+
+-- The live lease that a repeat of a request finds, in the same form; nil when there is none.
+local function leaseOf(requestId)
+  local lease = requestId ~= '' and string.match(redis.call('HGET', notes, 'r' .. requestId) or '', '^%S+ ([^~].*)$')
+  local expiresMs = lease and tonumber(redis.call('ZSCORE', leases, lease) or nil)
+  local record = expiresMs and expiresMs > nowMs and redis.call('HGET', members, memberOf(lease))
+  if not record then return nil end
+  return lease, expiresMs, tonumber(redis.call('HGET', counts, memberOf(lease)) or 0), record
+end

@@ -1,0 +1,97 @@
+import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { RedisClient } from '../../redis/redis.client.js';
+import { RedisScript } from '../../redis/redis.script.js';
+import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
+import { loadScript } from '../../redis/script.loader.js';
+import { KeyNames } from '../key.names.js';
+
+/** The longest time between two looks: how late what another process has registered is found, if that process died. */
+const LOOK_MS = 500;
+/** So much later than it is due: the clocks differ by that, and several processes need not come at the same instant. */
+const LATE_MS = 5;
+const JITTER_MS = 20;
+/** For how long a pool that was taken is left to whoever took it. */
+const CLAIM_MS = 500;
+const POOLS_AT_ONCE = 16;
+/** Steps in one pool before others get their turn. */
+const MAX_STEPS = 20;
+
+const CLAIM = new RedisScript(loadScript('due/claim.lua'));
+const RELEASE = new RedisScript(loadScript('due/release.lua'));
+
+/** Does one bounded step of what is due in a pool; when it is due again, in ms by the server's clock, or null for never. */
+export type Tick = (pool: string) => Promise<{ more: boolean; nextMs: number | null }>;
+
+/**
+ * Settles leases that expire in pools where nothing else happens. One timer for all pools of all processes' making; of many
+ * processes one at a time takes a pool.
+ */
+@Injectable()
+export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private tick: Tick | undefined;
+  private timer: NodeJS.Timeout | undefined;
+  private looking: Promise<void> = Promise.resolve();
+  private closed = false;
+
+  constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    private readonly names: KeyNames,
+  ) {}
+
+  /** @param tick what to do in a pool that is due */
+  use(tick: Tick): void {
+    this.tick = tick;
+  }
+
+  onApplicationBootstrap(): void {
+    this.schedule(0);
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.closed = true;
+    clearTimeout(this.timer);
+    await this.looking;
+  }
+
+  private schedule(delayMs: number): void {
+    if (this.closed) return;
+    const jitterMs = Math.random() * JITTER_MS;
+    this.timer = setTimeout(() => {
+      this.looking = this.look().then(
+        (nextMs) => {
+          this.schedule(nextMs);
+        },
+        // Redis is away, which the client has logged.
+        () => {
+          this.schedule(LOOK_MS);
+        },
+      );
+    }, delayMs + jitterMs).unref();
+  }
+
+  /** @returns in how many ms to look again */
+  private async look(): Promise<number> {
+    const [inMs, claim, ...pools] = (await CLAIM.run(this.redis, [this.names.due()], [CLAIM_MS, POOLS_AT_ONCE])) as [
+      number,
+      number,
+      ...string[],
+    ];
+    await Promise.all(pools.map((pool) => this.work(pool, claim)));
+    if (pools.length > 0) return 0;
+    return inMs < 0 ? LOOK_MS : Math.min(inMs + LATE_MS, LOOK_MS);
+  }
+
+  /** A pool that cannot be worked on now is due again when the claim runs out. */
+  private async work(pool: string, claim: number): Promise<void> {
+    try {
+      let found = { more: false, nextMs: null as number | null };
+      for (let step = 0; step < MAX_STEPS; step++) {
+        found = (await this.tick?.(pool)) ?? found;
+        if (!found.more) break;
+      }
+      await RELEASE.run(this.redis, [this.names.due()], [pool, claim, found.nextMs ?? -1]);
+    } catch {
+      return;
+    }
+  }
+}

@@ -1,0 +1,188 @@
+import { randomUUID } from 'node:crypto';
+import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
+import { RedisUnavailableError, ShuttingDownError } from '../../errors/domain.errors.js';
+import { REDIS_MESSAGES, REDIS_OPTIONS } from '../../redis/redis.tokens.js';
+import type { RedisMessages } from '../../redis/redis.messages.js';
+import type { RedisOptions } from '../../redis/redis.options.js';
+import { KeyNames } from '../key.names.js';
+import type { Selection } from '../selection.types.js';
+import type { PoolConfig } from '../strategies/selection.strategy.js';
+import { type Acquisition, type AcquisitionResult, LeaseScripts, type PollMode, type Told } from './lease.scripts.js';
+
+/** How often a process asks for its waiters, and shows by it that it is alive; a lost message costs no more than this. */
+const POLL_MS = 500;
+
+/** What a waiter gets: a selection, the end of its time, or an answer that ends the wait. */
+export type WaitOutcome = Selection | 'TIMED_OUT' | Exclude<AcquisitionResult, { word: 'WAITING' | 'LENT' }>;
+
+export interface Wait {
+  pool: PoolConfig;
+  /** What was asked; its first token is the waiter's name, its `waitMs` what is left from now on. */
+  ask: Acquisition;
+  ticket: string;
+  /** The caller no longer wants to wait. */
+  signal?: AbortSignal;
+}
+
+interface Waiter extends Wait {
+  /** In the room; of two that wait for the same lease the second one has another than its name. */
+  key: string;
+  name: string;
+  requestId: string;
+  /** By this process's clock. */
+  deadlineMs: number;
+  end(outcome: WaitOutcome | Error): void;
+}
+
+/** The waiters of this process: who waits in line in Redis is told here. */
+@Injectable()
+export class WaitingRoom implements BeforeApplicationShutdown {
+  /** The channel on which this process is told of its waiters. */
+  readonly process: string;
+  private readonly waiters = new Map<string, Waiter>();
+  private readonly polling = new Set<string>();
+  private timer: NodeJS.Timeout | undefined;
+  /** Since when Redis has not answered; undefined while it does. */
+  private silentSince: number | undefined;
+  private closing = false;
+
+  constructor(
+    private readonly scripts: LeaseScripts,
+    @Inject(REDIS_MESSAGES) private readonly messages: RedisMessages,
+    @Inject(REDIS_OPTIONS) private readonly options: RedisOptions,
+    names: KeyNames,
+  ) {
+    this.process = names.channel(randomUUID());
+  }
+
+  /** Makes sure, before anybody stands in line, that this process can be told. */
+  async open(): Promise<void> {
+    if (this.closing) throw new ShuttingDownError();
+    await this.messages.listen(this.process, (waiter) => {
+      const found = this.waiters.get(waiter);
+      if (found) void this.poll(found.pool, [found], 'keep');
+    });
+  }
+
+  /**
+   * Waits until the waiter is handed a lease, its time is over, or the caller gives up.
+   *
+   * @throws RedisUnavailableError when Redis is silent for longer than a command may take; ShuttingDownError; PoolNotFoundError
+   */
+  wait(wait: Wait): Promise<WaitOutcome> {
+    const name = wait.ask.tokens[0] ?? '';
+    return new Promise((resolve, reject) => {
+      const waiter: Waiter = {
+        ...wait,
+        key: this.waiters.has(name) ? `${name} ${randomUUID()}` : name,
+        name,
+        requestId: wait.ask.requestId,
+        deadlineMs: Date.now() + wait.ask.waitMs,
+        end: (outcome) => {
+          clearTimeout(timer);
+          wait.signal?.removeEventListener('abort', giveUp);
+          this.forget(waiter);
+          if (outcome instanceof Error) reject(outcome);
+          else resolve(outcome);
+        },
+      };
+      const timer = setTimeout(() => void this.poll(waiter.pool, [waiter], 'leave'), wait.ask.waitMs);
+      const giveUp = () => {
+        void this.poll(waiter.pool, [waiter], 'give-back');
+      };
+      wait.signal?.addEventListener('abort', giveUp);
+      this.waiters.set(waiter.key, waiter);
+      this.timer ??= setInterval(() => {
+        this.pollAll();
+      }, POLL_MS).unref();
+      if (wait.signal?.aborted) giveUp();
+      else if (this.closing) void this.poll(waiter.pool, [waiter], 'give-back');
+    });
+  }
+
+  get size(): number {
+    return this.waiters.size;
+  }
+
+  /** Tells all who wait; what was handed to them goes to the next in line. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.closing = true;
+    clearInterval(this.timer);
+    await Promise.all([...this.byPool()].map(([pool, waiters]) => this.poll(pool, waiters, 'give-back')));
+  }
+
+  private forget(waiter: Waiter): void {
+    this.waiters.delete(waiter.key);
+    if (this.waiters.size > 0) return;
+    clearInterval(this.timer);
+    this.timer = undefined;
+  }
+
+  private byPool(): Map<PoolConfig, Waiter[]> {
+    const pools = new Map<string, { pool: PoolConfig; waiters: Waiter[] }>();
+    for (const waiter of this.waiters.values()) {
+      const group = pools.get(waiter.pool.name) ?? { pool: waiter.pool, waiters: [] };
+      group.waiters.push(waiter);
+      pools.set(waiter.pool.name, group);
+    }
+    return new Map([...pools.values()].map(({ pool, waiters }) => [pool, waiters]));
+  }
+
+  private countOf(pool: PoolConfig): number {
+    let count = 0;
+    for (const waiter of this.waiters.values()) if (waiter.pool.name === pool.name) count++;
+    return count;
+  }
+
+  private pollAll(): void {
+    for (const [pool, waiters] of this.byPool()) {
+      if (this.polling.has(pool.name)) continue;
+      this.polling.add(pool.name);
+      void this.poll(pool, waiters, 'keep').finally(() => this.polling.delete(pool.name));
+    }
+  }
+
+  /** Asks for these waiters and tells each of them what there is to tell. Never rejects. */
+  private async poll(pool: PoolConfig, waiters: readonly Waiter[], mode: PollMode): Promise<void> {
+    const askedAt = Date.now();
+    const asked = waiters.map(({ name, requestId }) => ({ waiter: name, requestId }));
+    try {
+      const all = waiters.length === this.countOf(pool);
+      const told = await this.scripts.poll(pool, this.process, mode, asked, all);
+      this.silentSince = undefined;
+      await Promise.all(waiters.map((waiter, n) => this.tell(waiter, told[n] ?? 'LOST', mode)));
+    } catch (error) {
+      this.fail(waiters, error, mode, askedAt);
+    }
+  }
+
+  private async tell(waiter: Waiter, told: Told, mode: PollMode): Promise<void> {
+    if (told === 'STILL') return;
+    if (told !== 'LOST') {
+      waiter.end(told);
+      return;
+    }
+    if (mode === 'give-back') waiter.end(this.closing ? new ShuttingDownError() : 'TIMED_OUT');
+    else if (mode === 'leave') waiter.end('TIMED_OUT');
+    else await this.rejoin(waiter);
+  }
+
+  /** One that was taken for dead, or was too slow to confirm, goes back to its old place. */
+  private async rejoin(waiter: Waiter): Promise<void> {
+    if (!this.waiters.has(waiter.key)) return;
+    const waitMs = Math.max(1, waiter.deadlineMs - Date.now());
+    const found = await this.scripts.acquire(waiter.pool, { ...waiter.ask, waitMs, ticket: waiter.ticket });
+    if (found.word === 'WAITING') return;
+    if (found.word === 'LENT') waiter.end(found.selections[0] ?? 'TIMED_OUT');
+    else waiter.end(found);
+  }
+
+  /** An outage that is shorter than a command may take is waited out. */
+  private fail(waiters: readonly Waiter[], error: unknown, mode: PollMode, askedAt: number): void {
+    const failure = error instanceof Error ? error : new Error(String(error));
+    this.silentSince ??= askedAt;
+    const isShort = Date.now() - this.silentSince < this.options.commandTimeoutMs;
+    if (failure instanceof RedisUnavailableError && isShort && mode === 'keep') return;
+    for (const waiter of waiters) waiter.end(mode === 'give-back' && this.closing ? new ShuttingDownError() : failure);
+  }
+}

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { Inject, Injectable } from '@nestjs/common';
+import { RequestIdReusedError, ValidationFailedError } from '../../errors/domain.errors.js';
+import { redisCall } from '../../redis/redis.call.js';
+import type { RedisClient } from '../../redis/redis.client.js';
+import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
+import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../leases/lease.lifecycle.js';
+import { type LeaseName, newToken } from '../leases/lease.name.js';
+import { type Acquisition, type AcquisitionResult, LeaseScripts } from '../leases/lease.scripts.js';
+import { type WaitOutcome, WaitingRoom } from '../leases/waiting.room.js';
+import { PoolOutdatedError } from '../pool.outdated.error.js';
+import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
+import { LEASED_INDEX } from './leased.index.js';
+import type { PoolConfig, SelectionStrategy } from './selection.strategy.js';
+
+/** The most leases that one batch may ask for. */
+const MAX_LEASE_BATCH = 200;
+
+/**
+ * Lends the eligible member with the least work in progress for its weight, among equals the one picked longest ago. A
+ * lease counts until it is completed, abandoned or expires.
+ */
+@Injectable()
+export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecycle {
+  readonly name = 'least-concurrency';
+  readonly index = LEASED_INDEX;
+
+  constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    private readonly scripts: LeaseScripts,
+    private readonly room: WaitingRoom,
+  ) {}
+
+  async select(pool: PoolConfig, request: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    const { waitMs = 0 } = request;
+    if (waitMs > 0) await this.room.open();
+    const ask = this.acquisition(request, [newToken()]);
+    const found = await this.scripts.acquire(pool, ask);
+    if (found.word !== 'WAITING') return this.answer(pool, found);
+    const outcome = await this.room.wait({
+      pool,
+      ask: { ...ask, tokens: [found.waiter] },
+      ticket: found.ticket,
+      ...(signal && { signal }),
+    });
+    return this.waited(pool, outcome);
+  }
+
+  async selectBatch(pool: PoolConfig, count: number, request: SelectionRequest): Promise<BatchResult> {
+    requireBatch(count, request);
+    const tokens = Array.from({ length: count }, newToken);
+    const found = await this.scripts.acquire(pool, this.acquisition(request, tokens));
+    if (found.word !== 'LENT') {
+      const { reason, retryAfterMs } = await this.answer(pool, found);
+      return { selections: [], reason, retryAfterMs };
+    }
+    const { selections } = found;
+    return { selections, reason: selections.length < count ? 'AT_CAPACITY' : null, retryAfterMs: null };
+  }
+
+  settle(
+    pool: PoolConfig,
+    lease: LeaseName,
+    how: 'completed' | 'abandoned' | 'forced',
+    isStale: boolean,
+  ): Promise<Settlement> {
+    return this.scripts.settle(pool, lease.name, how, isStale);
+  }
+
+  extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
+    return this.scripts.extend(pool, requests);
+  }
+
+  tick(pool: PoolConfig): Promise<{ more: boolean; nextMs: number | null }> {
+    return this.scripts.tick(pool);
+  }
+
+  private acquisition(request: SelectionRequest, tokens: readonly string[]): Acquisition {
+    const { ttlMs, owner = '', requestId = '', waitMs = 0 } = request;
+    const hash = requestId === '' ? '-' : hashOf(request);
+    const { process } = this.room;
+    return { strategy: this.name, tokens, ttlMs, requestId, owner, hash, waitMs, process, ticket: '' };
+  }
+
+  private waited(pool: PoolConfig, outcome: WaitOutcome): Promise<SelectionResult> | SelectionResult {
+    if (outcome === 'TIMED_OUT') return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: null };
+    if ('member' in outcome) return { selection: outcome, reason: null, retryAfterMs: null };
+    return this.answer(pool, outcome);
+  }
+
+  private async answer(pool: PoolConfig, found: AcquisitionResult): Promise<SelectionResult> {
+    if (found.word === 'LENT') return { selection: found.selections[0] ?? null, reason: null, retryAfterMs: null };
+    if (found.word === 'REUSED') throw new RequestIdReusedError(found.endedAs);
+    if (found.word === 'STALE' || found.word === 'WAITING') throw new PoolOutdatedError(pool.name);
+    const { retryAfterMs } = found;
+    return { selection: null, reason: found.word === 'NONE' ? await this.whyNone(pool) : 'AT_CAPACITY', retryAfterMs };
+  }
+
+  /** @throws PoolOutdatedError when members are on their way into this strategy's index */
+  private async whyNone({ name, keys }: PoolConfig): Promise<'EMPTY_POOL' | 'NONE_ELIGIBLE'> {
+    const [eligible, withdrawn] = await redisCall(
+      Promise.all([this.redis.exists(keys.eligible), this.redis.exists(keys.withdrawn)]),
+    );
+    if (eligible > 0) throw new PoolOutdatedError(name);
+    return withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL';
+  }
+}
+
+function requireBatch(count: number, { requestId }: SelectionRequest): void {
+  const refuse = (path: string, message: string) => {
+    throw new ValidationFailedError(`"${path}" ${message}.`, [{ path, message }]);
+  };
+  if (count > MAX_LEASE_BATCH) refuse('count', `must be at most ${MAX_LEASE_BATCH} where selections come with leases`);
+  if (requestId !== undefined) refuse('requestId', 'is for single selections where selections come with leases');
+}
+
+/** The same for the same request, whatever the order of its fields. */
+function hashOf({ requestId: _id, ...rest }: SelectionRequest): string {
+  const text = JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
+  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+}
