@@ -1,6 +1,18 @@
 /** The public API of the library. */
 export { SelectionModule } from './selection/selection.module.js';
 export { SelectionService } from './selection/selection.service.js';
+export { LeaseService } from './selection/leases/lease.service.js';
+export { LeaseHandle } from './selection/leases/lease.handle.js';
+export type { LeaseLifecycle } from './selection/leases/lease.lifecycle.js';
+export type {
+  Abandonment,
+  Completion,
+  Extension,
+  ExtensionBatch,
+  ExtensionResult,
+  LeaseEnding,
+  LeaseView,
+} from './selection/leases/lease.types.js';
 export { EligibleMembers } from './selection/eligible.members.js';
 export { StrategyRegistry } from './selection/strategies/strategy.registry.js';
 export { SelectionStrategyProvider } from './selection/strategies/selection-strategy.decorator.js';
@@ -33,12 +45,18 @@ export {
   ColumnsUnknownError,
   EmptySourceError,
   ImportRunningError,
+  LeaseEndedError,
+  LeaseExpiredError,
+  LeaseNotFoundError,
   MemberNotFoundError,
   NoLeaseLifecycleError,
+  PoolBusyError,
   PoolNotFoundError,
   RedisRefusedError,
   RedisUnavailableError,
+  RequestIdReusedError,
   ShuttingDownError,
+  StaleFenceError,
   StrategyUnknownError,
   ValidationFailedError,
   type ValidationProblem,

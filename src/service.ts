@@ -64,4 +64,9 @@ class ServiceLogger extends ConsoleLogger {
     const context = rest.at(-1) as string | undefined;
     if (!NOISE.includes(context) || this.isLevelEnabled('debug')) super.log(message, ...(rest as [string]));
   }
+
+  /** What goes wrong at the start is told once, by whoever started the service. */
+  override error(message: unknown, ...rest: unknown[]): void {
+    if (rest.at(-1) !== 'ExceptionHandler') super.error(message, ...(rest as [string]));
+  }
 }

@@ -189,7 +189,7 @@ describe('a lease', () => {
 
   test('that is past its expiry has expired, whether or not anything has settled it', async () => {
     const { lease } = await lend({ ttlMs: 60_000 });
-    const [name = ''] = await redis.zrange('evenhand:{shop}:leases', 0, 0);
+    const [name = ''] = await redis.zrange('evenhand:{shop}:leases', '0', '0');
     await redis.zadd('evenhand:{shop}:leases', Date.now() - 1, name);
     await expect(app.selection.complete('shop', lease.id)).rejects.toMatchObject({
       code: 'LEASE_EXPIRED',

@@ -12,6 +12,9 @@ export function serverConfig(directory: string, endpoint: ServerEndpoint): strin
     'appendonly yes',
     'appendfsync everysec',
     'save ""',
+    // What is large is freed in the background.
+    'lazyfree-lazy-expire yes',
+    'lazyfree-lazy-server-del yes',
     'maxmemory-policy noeviction',
     'logfile ""',
   ];
