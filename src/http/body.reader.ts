@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { ValidationFailedError } from '../errors/domain.errors.js';
 import { LIST_FORMATS, type ListFormat } from '../pool/lists/member.list.js';
 import { parseStrictJson } from '../pool/lists/strict.json.js';
@@ -52,9 +53,11 @@ export async function readMemberSource(request: HttpRequest): Promise<MemberSour
 }
 
 /** Hosts parse JSON, and leave alone what they do not know. */
-async function listBody({ body, raw }: HttpRequest): Promise<Uint8Array | string> {
+async function listBody(request: HttpRequest): Promise<Uint8Array | string> {
+  // On Express the request is Node's own.
+  const { body, raw = request as unknown as IncomingMessage } = request;
   if (Buffer.isBuffer(body) || typeof body === 'string') return body;
-  if (raw && !raw.readableEnded && body === undefined) return readBytes(raw, IMPORT_LIMIT);
+  if (!raw.readableEnded && body === undefined) return readBytes(raw, IMPORT_LIMIT);
   return body === undefined || body === null ? '' : JSON.stringify(body);
 }
 

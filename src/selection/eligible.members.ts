@@ -5,7 +5,7 @@ import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
 import type { SelectionResult } from './selection.types.js';
-import { countedKeys, readPicks } from './strategies/counted.picks.js';
+import { countedKeys, readPick } from './strategies/counted.picks.js';
 import type { PoolConfig } from './strategies/selection.strategy.js';
 
 const TAKE = new RedisScript(loadScript('counted/take.lua'));
@@ -39,18 +39,11 @@ export class EligibleMembers {
    * @param choose an id, or null when it finds none
    */
   async select(pool: PoolConfig, choose: () => Promise<string | null>): Promise<SelectionResult> {
-    let reason: SelectionResult['reason'] = null;
     for (let choice = 0; choice < MAX_CHOICES; choice++) {
-      const reply = (await TAKE.run(this.redis, countedKeys(pool), [
-        pool.settings.strategy,
-        (await choose()) ?? '',
-      ])) as string[];
-      if (reply[0] === 'NOT_ELIGIBLE') continue;
-      const { selections, reason: none } = readPicks(pool, reply);
-      if (selections[0]) return { selection: selections[0], reason: null, retryAfterMs: null };
-      reason = none;
-      break;
+      const chosen = [pool.settings.strategy, (await choose()) ?? ''];
+      const reply = (await TAKE.run(this.redis, countedKeys(pool), chosen)) as [string];
+      if (reply[0] !== 'NOT_ELIGIBLE') return readPick(pool, reply);
     }
-    return { selection: null, reason: reason ?? 'NONE_ELIGIBLE', retryAfterMs: null };
+    return { selection: null, reason: 'NONE_ELIGIBLE', retryAfterMs: null };
   }
 }

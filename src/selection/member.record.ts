@@ -14,16 +14,31 @@ const NO_LABELS: Labels = Object.freeze({});
 
 /** Reads the record of the member with this id. */
 export function readRecord(id: string, text: string): MemberRecord {
-  const numbersEnd = text.indexOf('\n');
-  const valueEnd = text.indexOf('\n', numbersEnd + 1);
-  const [weight, capacity, offset] = text.slice(0, numbersEnd).split(' ');
+  const [weight, capacity] = text.split(' ', 2);
   return {
     weight: Number(weight),
     capacity: capacity === '-' ? null : Number(capacity),
-    offset: Number(offset),
-    value: valueEnd === numbersEnd + 1 ? id : (JSON.parse(text.slice(numbersEnd + 1, valueEnd)) as string),
-    labels: valueEnd === text.length - 1 ? NO_LABELS : (JSON.parse(text.slice(valueEnd + 1)) as Labels),
+    offset: readOffset(text),
+    value: readValue(id, text),
+    labels: readLabels(text),
   };
+}
+
+export function readOffset(text: string): number {
+  const end = text.indexOf('\n');
+  return Number(text.slice(text.lastIndexOf(' ', end) + 1, end));
+}
+
+/** Nothing stands where the value is the id. */
+export function readValue(id: string, text: string): string {
+  const start = text.indexOf('\n') + 1;
+  const end = text.indexOf('\n', start);
+  return end === start ? id : (JSON.parse(text.slice(start, end)) as string);
+}
+
+export function readLabels(text: string): Labels {
+  const start = text.lastIndexOf('\n') + 1;
+  return start === text.length ? NO_LABELS : (JSON.parse(text.slice(start)) as Labels);
 }
 
 /** Labels as the record holds them: the same labels always give the same text. */

@@ -5,7 +5,7 @@ import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
 import { COUNTED_INDEX } from './counted.index.js';
-import { countedKeys, readPicks } from './counted.picks.js';
+import { countedKeys, readPick, readPicks } from './counted.picks.js';
 import type { PoolConfig, SelectionStrategy } from './selection.strategy.js';
 
 const SELECT = new RedisScript(loadScript('least-assigned/select.lua'));
@@ -21,12 +21,15 @@ export class LeastAssignedStrategy implements SelectionStrategy {
 
   constructor(@Inject(REDIS_CLIENT) private readonly redis: RedisClient) {}
 
-  async select(pool: PoolConfig, request: SelectionRequest): Promise<SelectionResult> {
-    const { selections, reason, retryAfterMs } = await this.selectBatch(pool, 1, request);
-    return { selection: selections[0] ?? null, reason, retryAfterMs };
+  async select(pool: PoolConfig, _request: SelectionRequest): Promise<SelectionResult> {
+    return readPick(pool, await this.run(pool, 1));
   }
 
   async selectBatch(pool: PoolConfig, count: number, _request: SelectionRequest): Promise<BatchResult> {
-    return readPicks(pool, await SELECT.run(this.redis, countedKeys(pool), [this.name, count]));
+    return readPicks(pool, await this.run(pool, count));
+  }
+
+  private run(pool: PoolConfig, count: number): Promise<[string]> {
+    return SELECT.run(this.redis, countedKeys(pool), [this.name, count]) as Promise<[string]>;
   }
 }
