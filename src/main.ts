@@ -2,9 +2,12 @@ import { ConfigurationError } from './config/configuration.error.js';
 import { readEnvironment } from './config/environment.js';
 import { EvenhandError } from './errors/evenhand.error.js';
 import { EmbeddedRedisError } from './redis/embedded/embedded.error.js';
+import { PoolsFileError } from './pool-setup/pools.file.error.js';
 import { Service } from './service.js';
 
 const INTERRUPTED = 130;
+/** Errors that are told in plain words. */
+const EXPECTED = [ConfigurationError, EvenhandError, EmbeddedRedisError, PoolsFileError];
 
 /** What a signal ends: the service, or a start that is still under way, which then ends as soon as it is done. */
 class Running {
@@ -50,9 +53,7 @@ function fail(error: unknown): never {
 }
 
 function isExpected(error: unknown): error is Error {
-  if (error instanceof ConfigurationError || error instanceof EvenhandError || error instanceof EmbeddedRedisError) {
-    return true;
-  }
+  if (EXPECTED.some((kind) => error instanceof kind)) return true;
   return error instanceof Error && 'syscall' in error && error.syscall === 'listen';
 }
 

@@ -4,6 +4,7 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { AppModule } from './app.module.js';
 import { type Environment, nestLogLevels } from './config/environment.js';
 import { serveApiDocument } from './http/api.document.js';
+import { PoolsFileSetup } from './pool-setup/pools.setup.js';
 import { configureHttp, createAdapter } from './http/http.setup.js';
 
 /** How long requests that are under way at the shutdown may take before their connections are cut. */
@@ -20,7 +21,7 @@ export class Service {
     readonly url: string,
   ) {}
 
-  /** @throws EvenhandError | EmbeddedRedisError, or what Node says when it cannot listen */
+  /** @throws EvenhandError | EmbeddedRedisError | PoolsFileError, or what Node says when it cannot listen */
   static async start(environment: Environment): Promise<Service> {
     const logger = new ServiceLogger({ logLevels: nestLogLevels(environment.logLevel) });
     const app = await NestFactory.create<NestFastifyApplication>(AppModule.register(environment), createAdapter(), {
@@ -32,6 +33,7 @@ export class Service {
       configureHttp(app, environment.importMaxBytes);
       serveApiDocument(app);
       await app.init();
+      if (environment.poolsFile !== undefined) await app.get(PoolsFileSetup).run(environment.poolsFile);
       await app.listen(environment.port, environment.host);
       return new Service(app, await app.getUrl());
     } catch (error) {

@@ -1,8 +1,9 @@
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { type AddressInfo, createServer } from 'node:net';
 import { execFile } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exited } from '../support/child.processes.js';
@@ -10,6 +11,7 @@ import { type RedisServer, startRedis } from '../support/redis.server.js';
 import { RunningService } from '../support/service.js';
 import { waitUntil } from '../support/wait.until.js';
 
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const cleanUp: (() => unknown)[] = [];
 afterEach(async () => {
   for (const step of cleanUp.splice(0).reverse()) await step();
@@ -59,6 +61,28 @@ describe('start', () => {
     const next = await second.call('POST', '/v1/pools/shop/selections');
     expect(next.body).toMatchObject({ selection: { member: { id: 'http://192.0.2.2:8080' }, assigned: 3 } });
     expect(await second.stop('SIGINT')).toBe(0);
+  });
+
+  test('sets up the pools of a file before it listens, and again without a change', async () => {
+    const env = { REDIS_URL: (await redis()).url, POOLS_FILE: join(ROOT, 'examples/pools.yaml') };
+    const first = await start(env);
+    expect((await first.call('GET', '/v1/pools/shop')).body).toMatchObject({ restore: 'level' });
+    const members = (await first.call('GET', '/v1/pools/shop/members')).body;
+    expect(members['members']).not.toEqual([]);
+    expect(first.log).toMatch(/Pool "shop": \d+ added, 0 updated/);
+    await first.stop();
+    const second = await start(env);
+    expect(second.log).toMatch(/Pool "shop": 0 added, 0 updated, 0 restored, \d+ unchanged, 0 removed/);
+    expect((await second.call('GET', '/v1/pools/shop/members')).body).toEqual(members);
+  });
+
+  test('with a pools file that is not valid is refused, with the line', async () => {
+    const file = join(dataDir(), 'pools.yaml');
+    writeFileSync(file, 'pools:\n  shop:\n    restore: never\n');
+    const { code, output } = await RunningService.startInVain({ REDIS_URL: (await redis()).url, POOLS_FILE: file });
+    expect(code).toBe(1);
+    expect(output).toMatch(/pools\.yaml:3: pools\.shop\.restore: /);
+    expect(output).not.toMatch(/\n {4}at /);
   });
 
   test.each([
