@@ -8,7 +8,6 @@ import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
 import { KeyNames } from '../selection/key.names.js';
 import { SELECTION_OPTIONS, type SelectionOptions } from '../selection/selection.options.js';
-import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import type { MemberChanges, MemberView } from './member.js';
@@ -17,6 +16,7 @@ import { type ImportOptions, type ImportReport, MemberImporter, type MemberSourc
 import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from './page.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 import { PoolScripts } from './pool.scripts.js';
+import { PoolUpkeep } from './pool.upkeep.js';
 import {
   type PoolChanges,
   type PoolSettings,
@@ -51,7 +51,7 @@ export class PoolService implements OnApplicationBootstrap {
     private readonly directory: PoolDirectory,
     private readonly registry: StrategyRegistry,
     private readonly scripts: PoolScripts,
-    private readonly ticker: DueTicker,
+    private readonly upkeep: PoolUpkeep,
     private readonly importer: MemberImporter,
     private readonly catalogue: MemberCatalogue,
   ) {}
@@ -59,7 +59,6 @@ export class PoolService implements OnApplicationBootstrap {
   /** @throws StrategyUnknownError at start, rather than at the first new pool */
   onApplicationBootstrap(): void {
     this.directory.indexOf(this.options.defaultStrategy);
-    this.ticker.use((name) => this.tick(name));
   }
 
   /**
@@ -73,7 +72,7 @@ export class PoolService implements OnApplicationBootstrap {
       const outcome = await this.putOnce(name, checked);
       if (outcome === 'STALE' || outcome === 'MOVING') continue;
       if (outcome === 'BUSY') throw new PoolBusyError(name);
-      await this.work(name);
+      await this.upkeep.catchUp(name);
       return { created: outcome === 'CREATED', pool: await this.get(name) };
     }
     throw new RedisUnavailableError(`The pool "${name}" kept changing while its settings were written. Try again.`);
@@ -102,7 +101,7 @@ export class PoolService implements OnApplicationBootstrap {
    * @throws PoolNotFoundError | PoolBusyError while leases are live
    */
   async delete(name: string, { force = false } = {}): Promise<void> {
-    await this.work(name);
+    await this.upkeep.catchUp(name);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const pool = await this.scripts.settled(name);
       const { settings, leases, ...others } = pool.keys;
@@ -145,21 +144,6 @@ export class PoolService implements OnApplicationBootstrap {
   /** Removes a member; with `forget` also where it stood. @throws PoolNotFoundError | MemberNotFoundError */
   removeMember(pool: string, id: string, options?: { forget?: boolean }): Promise<void> {
     return this.catalogue.remove(pool, id, options);
-  }
-
-  /** Does one step of what is due in a pool, where its strategy has leases. */
-  private async tick(name: string): Promise<{ more: boolean; nextMs: number | null }> {
-    const pool = await this.directory.find(name);
-    const strategy = pool && this.registry.get(pool.settings.strategy);
-    return strategy && hasLifecycle(strategy) ? strategy.tick(pool) : { more: false, nextMs: null };
-  }
-
-  /** All that is due, at once; should this process die on the way, whoever looks next goes on. */
-  private async work(name: string): Promise<void> {
-    let { more, nextMs } = await this.tick(name);
-    if (nextMs === null) return;
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, `${name}!`));
-    while (more) ({ more, nextMs } = await this.tick(name));
   }
 
   private async putOnce(name: string, changes: PoolChanges): Promise<unknown> {

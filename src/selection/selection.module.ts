@@ -7,6 +7,7 @@ import { PasswordTags } from '../pool/password.tags.js';
 import { PoolDirectory } from '../pool/pool.directory.js';
 import { PoolScripts } from '../pool/pool.scripts.js';
 import { PoolService } from '../pool/pool.service.js';
+import { PoolUpkeep } from '../pool/pool.upkeep.js';
 import { redisProviders } from '../redis/redis.providers.js';
 import type { RedisOptions } from '../redis/redis.options.js';
 import { REDIS_OPTIONS } from '../redis/redis.tokens.js';
@@ -69,6 +70,7 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy];
     PasswordTags,
     MemberCatalogue,
     MemberImporter,
+    PoolUpkeep,
     PoolService,
     EligibleMembers,
     LeaseScripts,
