@@ -68,10 +68,12 @@ export class LeaseService {
 
   /** Extends several leases in one step; one that has ended does not stand in the way of the others. */
   async extendBatch(pool: string, batch: ExtensionBatch): Promise<{ leases: ExtensionResult[] }> {
-    const { leases } = parseInput(extensionBatchSchema, batch);
-    const asked = leases.map(({ id, ttlMs }) => ({ id, ttlMs, lease: readLeaseId(id) ?? NO_LEASE }));
-    const found = await this.access.withLifecycle(pool, (config, lifecycle) => lifecycle.extend(config, asked));
-    return { leases: asked.map(({ id }, n) => ({ id, ...statusOf(found[n]) })) };
+    return this.access.withLifecycle(pool, async (config, lifecycle) => {
+      const { leases } = parseInput(extensionBatchSchema, batch);
+      const asked = leases.map(({ id, ttlMs }) => ({ id, ttlMs, lease: readLeaseId(id) ?? NO_LEASE }));
+      const found = await lifecycle.extend(config, asked);
+      return { leases: asked.map(({ id }, n) => ({ id, ...statusOf(found[n]) })) };
+    });
   }
 
   list(pool: string, request?: PageRequest): Promise<Page<'leases', LeaseView>> {
