@@ -1,5 +1,6 @@
 import { Cluster, Redis, type ClusterOptions, type RedisOptions as ClientOptions } from 'ioredis';
 import type { ConnectionOptions } from 'node:tls';
+import { watchCommands } from './command.watchdog.js';
 import { OutageLog, type RedisLogger } from './outage.log.js';
 import type { ClusterConnection, RemoteConnection, SentinelConnection, UrlConnection } from './redis.options.js';
 import { isReadOnlyReply } from './redis.errors.js';
@@ -33,6 +34,7 @@ export function createRedisClient(connection: RemoteConnection, options: RedisCl
     enableOfflineQueue: false,
     retryStrategy,
   });
+  watchCommands(client, options.commandTimeoutMs);
   outages.watch(client);
   return client;
 }
@@ -45,8 +47,6 @@ function commonOptions({ commandTimeoutMs }: RedisClientOptions, onReadOnly?: ()
   return {
     lazyConnect: true,
     connectTimeout: commandTimeoutMs,
-    // One timer a connection, where `commandTimeout` would set one a command.
-    socketTimeout: commandTimeoutMs,
     disconnectTimeout: DISCONNECT_MS,
     // Together these reject whatever is in flight when the connection breaks, and send none of it again.
     maxRetriesPerRequest: 0,
@@ -96,6 +96,9 @@ function createCluster(connection: ClusterConnection, options: RedisClientOption
   };
   const cluster = new Cluster([...connection.clusterNodes], clusterOptions);
   outages.watchCluster(cluster);
+  cluster.on('+node', (node: Redis) => {
+    watchCommands(node, options.commandTimeoutMs);
+  });
   connectNodesEarly(cluster);
   return cluster;
 }

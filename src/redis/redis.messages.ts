@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { OnApplicationShutdown } from '@nestjs/common';
 import { Redis } from 'ioredis';
+import { RedisUnavailableError } from '../errors/domain.errors.js';
 import { redisCall } from './redis.call.js';
 import type { RedisClient } from './redis.client.js';
 
@@ -9,8 +11,14 @@ export class RedisMessages implements OnApplicationShutdown {
   private readonly listeners = new Map<string, (message: string) => void>();
   private readonly subscribed = new Map<string, Promise<unknown>>();
 
-  /** @param commands the client for commands, which goes to the same Redis */
-  constructor(private readonly commands: RedisClient) {}
+  /**
+   * @param commands the client for commands, which goes to the same Redis
+   * @param timeoutMs how long a subscription may take
+   */
+  constructor(
+    private readonly commands: RedisClient,
+    private readonly timeoutMs: number,
+  ) {}
 
   /**
    * Listens to a channel; resolves when messages arrive. A message while the connection is broken is lost.
@@ -21,7 +29,7 @@ export class RedisMessages implements OnApplicationShutdown {
     this.listeners.set(channel, listener);
     let subscribing = this.subscribed.get(channel);
     if (!subscribing) {
-      subscribing = redisCall(this.open().subscribe(channel));
+      subscribing = Promise.race([redisCall(this.open().subscribe(channel)), this.tooLate()]);
       this.subscribed.set(channel, subscribing);
       subscribing.catch(() => this.subscribed.delete(channel));
     }
@@ -35,6 +43,11 @@ export class RedisMessages implements OnApplicationShutdown {
   close(): void {
     this.connection?.disconnect();
     this.connection = undefined;
+  }
+
+  private async tooLate(): Promise<never> {
+    await sleep(this.timeoutMs, undefined, { ref: false });
+    throw new RedisUnavailableError('Redis did not answer in time.');
   }
 
   private open(): RedisClient {

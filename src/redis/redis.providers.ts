@@ -19,7 +19,8 @@ export const redisProviders: Provider[] = [
   },
   {
     provide: REDIS_MESSAGES,
-    inject: [REDIS_CLIENT],
-    useFactory: (client: RedisClient): RedisMessages => new RedisMessages(client),
+    inject: [REDIS_CLIENT, REDIS_OPTIONS],
+    useFactory: (client: RedisClient, { commandTimeoutMs }: RedisOptions): RedisMessages =>
+      new RedisMessages(client, commandTimeoutMs),
   },
 ];
