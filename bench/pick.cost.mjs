@@ -42,6 +42,8 @@ async function costOfPick(pool) {
   const before = await commandStats(redis.client, 'evalsha');
   await microsecondsPerCall(() => host.selection.select(pool), CALLS, IN_FLIGHT);
   const after = await commandStats(redis.client, 'evalsha');
-  if (after.calls - before.calls !== CALLS) throw new Error('A pick was not exactly one script.');
-  return (after.usec - before.usec) / CALLS;
+  // The module itself looks twice a second whether a lease is due.
+  const more = after.calls - before.calls - CALLS;
+  if (more < 0 || more > CALLS / 100) throw new Error('A pick was not exactly one script.');
+  return (after.usec - before.usec) / (CALLS + more);
 }
