@@ -9,13 +9,14 @@
   KEYS[6]   endedOld  hash    the same, of a while ago
   KEYS[7]   notes     hash    what only some leases have, and waiters; by the first character of the field:
                               m lease token -> requestId, line feed, owner          r requestId -> body hash, lease or ~waiter
-                              w waiter -> see waiters.lua     g waiter -> its lease     p process -> when it was seen, in ms
+                              w waiter -> see waiters.lua     g waiter -> its lease
                               A waiter's name is the token of the lease that it will get.
   KEYS[8]   queue     zset    waiter -> ticket
   KEYS[9]   ready     zset    see leased-index.lua, also for the rest
   KEYS[10]  full      zset
   KEYS[11]  away      zset
   KEYS[12]  counts    hash
+  KEYS[13]  seen      zset    process that waits -> when it was last seen, in ms
 
   A lease is named <22 characters of a random token><. or, where it has notes, ~><fence in hex>.<member id>
   Ways to end: c completed, a abandoned, e expired, f by force
@@ -25,6 +26,7 @@
 local settings, members, assigned, leases = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local ended, endedOld, notes, queue = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local ready, full, away, counts = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local seen = KEYS[13]
 
 local TOKEN = 22
 -- Two generations of ended leases: each is added to for a minute, and kept for at least one more.
@@ -132,7 +134,7 @@ local function settle(lease, how, many)
   -- Looked at now and then; a fence is as good as chance.
   remember(token, how, many or math.fmod(string.byte(lease, 1) * 256 + string.byte(lease, 2), 64) == 0)
   if hasNote(lease) then
-    local found = redis.call('HMGET', notes, 'm' .. token, 'g' .. token, 'w' .. token)
+    local found = redis.call('HMGET', notes, 'm' .. token, 'g' .. token)
     local requestId = string.match(found[1] or '', '^([^\n]*)')
     redis.call('HDEL', notes, 'm' .. token, 'g' .. token, 'w' .. token)
     if requestId ~= '' then
@@ -140,7 +142,6 @@ local function settle(lease, how, many)
       -- A hand-over that was never confirmed was nobody's lease.
       if not found[2] then remember('?' .. requestId, how, many) end
     end
-    if found[2] and found[3] then redis.call('HDEL', notes, 'p' .. string.match(found[3], '^%S+')) end
   end
   return true
 end

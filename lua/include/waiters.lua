@@ -8,9 +8,17 @@
 ]]
 -- A process that waits reports every half second. One that is neither seen nor heard is gone; one that is heard may be late.
 local DEAF_MS, DEAD_MS = 1000, 4500
+-- For so long a process is noted after it was seen; those of processes that have gone run out by themselves.
+local SEEN_MS = 10000
 local HAND_OVER_MS = 2000
 -- How many waiters one script serves.
 local SERVE_MAX = 16
+
+local function see(process)
+  redis.call('ZADD', seen, nowMs, process)
+  redis.call('ZREMRANGEBYSCORE', seen, '-inf', nowMs - SEEN_MS)
+  redis.call('PEXPIRE', seen, SEEN_MS)
+end
 
 local function readWaiter(waiter)
   local text = redis.call('HGET', notes, 'w' .. waiter)
@@ -34,13 +42,13 @@ end
 -- Whether the process of a waiter can take what it is handed; it has been told by then.
 local function takes(waiter, found)
   if not found then return false end
-  local unseenMs = nowMs - tonumber(redis.call('HGET', notes, 'p' .. found.process) or 0)
+  local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)
   local isGone = unseenMs > DEAD_MS
   if not isGone then
     if found.deadlineMs <= nowMs then return false end
     isGone = redis.call('PUBLISH', found.process, waiter) == 0 and unseenMs > DEAF_MS
   end
-  if isGone then redis.call('HDEL', notes, 'p' .. found.process) end
+  if isGone then redis.call('ZREM', seen, found.process) end
   return not isGone
 end
 
@@ -64,6 +72,20 @@ local function serve()
     else
       dismiss(waiter, found)
     end
+  end
+end
+
+-- Takes out of the head of the line, also when nothing is free, those whose time is over or whose process is long gone.
+local function sweep()
+  for _ = 1, SERVE_MAX do
+    local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
+    if not waiter then return end
+    local found = readWaiter(waiter)
+    if found and found.deadlineMs > nowMs then
+      local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)
+      if unseenMs <= DEAD_MS then return end
+    end
+    dismiss(waiter, found)
   end
 end
 

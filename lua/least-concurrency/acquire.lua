@@ -41,7 +41,8 @@ local function stand(waiter, at)
   local note = requestId .. '\n' .. owner
   local text = string.format('%s %.0f %.0f %s ', process, ttlMs, nowMs + waitMs, hash) .. note
   redis.call('ZADD', queue, 'NX', at, waiter)
-  redis.call('HSET', notes, 'w' .. waiter, text, 'p' .. process, nowMs)
+  redis.call('HSET', notes, 'w' .. waiter, text)
+  see(process)
   if requestId ~= '' then redis.call('HSET', notes, 'r' .. requestId, hash .. ' ~' .. waiter) end
 end
 
@@ -57,7 +58,10 @@ if requestId ~= '' then
       stand(waiter, 0)
       return { 'WAITING', waiter, redis.call('ZSCORE', queue, waiter), -1 }
     end
-    if not waiter then settle(target, 'e') end
+    if not waiter then
+      -- Past its expiry; or its member was removed, so that nobody can say what to use: it is given back.
+      settle(target, (tonumber(redis.call('ZSCORE', leases, target) or nil) or 0) <= nowMs and 'e' or 'a')
+    end
   end
   local how = recall('?' .. requestId)
   if how then return { 'REUSED', how } end

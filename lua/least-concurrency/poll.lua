@@ -4,8 +4,7 @@
   KEYS     see include/leases.lua
   ARGV[1]  process  the channel of the process
   ARGV[2]  leave    '1': those that were handed nothing leave the line; '2': also a lease that was handed over is given back
-  ARGV[3]  all      '1' when these are all waiters of the process
-  ARGV[4..]         two for each waiter: waiter · requestId, '' for none
+  ARGV[3..]         two for each waiter: waiter · requestId, '' for none
   Returns  {'NO_POOL'}, or {'', now in ms} and five for each waiter: 'LEASE', lease, expiry in ms, selections of the member, its record
            'STILL', still in line, or 'LOST', neither; then four blanks
   Time     O(n log N) for n waiters
@@ -14,11 +13,11 @@
 --@include include/load.lua
 --@include include/leases.lua
 --@include include/waiters.lua
-local process, leave, all = ARGV[1], ARGV[2], ARGV[3] == '1'
+local process, leave = ARGV[1], ARGV[2]
 if not readPool().strategy then return { 'NO_POOL' } end
 
 settleExpired(SETTLE_IN_PASSING)
-if leave == '0' then redis.call('HSET', notes, 'p' .. process, nowMs) end
+if leave == '0' then see(process) end
 if redis.call('EXISTS', queue) == 1 then serve() end
 
 local function told(waiter, requestId)
@@ -40,17 +39,14 @@ local function told(waiter, requestId)
 end
 
 local reply = { '', nowMs }
-local stay = not all
-for at = 4, #ARGV, 2 do
+for at = 3, #ARGV, 2 do
   local word, lease, expiresMs, selections, record = told(ARGV[at], ARGV[at + 1])
-  if word == 'STILL' then stay = true end
   reply[#reply + 1] = word
   reply[#reply + 1] = lease or ''
   reply[#reply + 1] = expiresMs or ''
   reply[#reply + 1] = selections or ''
   reply[#reply + 1] = record or ''
 end
-if not stay then redis.call('HDEL', notes, 'p' .. process) end
 if leave ~= '0' and redis.call('EXISTS', queue) == 1 then serve() end
 writePool()
 return reply

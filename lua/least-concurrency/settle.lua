@@ -16,18 +16,18 @@
 local lease, how, isStale = ARGV[1], ARGV[2], ARGV[3] == '1'
 
 local expiresMs = tonumber(redis.call('ZSCORE', leases, lease) or nil)
-if not expiresMs then
-  local before = recall(string.sub(lease, 1, TOKEN))
-  if before then return isStale and { 'STALE_FENCE' } or { 'ENDED', before } end
-  return { redis.call('EXISTS', settings) == 1 and 'UNKNOWN' or 'NO_POOL' }
-end
-if isStale then return { 'STALE_FENCE' } end
+local isExpired = expiresMs and expiresMs <= nowMs
 
-local isExpired = expiresMs <= nowMs
-settle(lease, isExpired and 'e' or how)
-settleExpired(SETTLE_IN_PASSING)
-if redis.call('EXISTS', queue) == 1 then
-  serve()
-  writePool()
+if not isStale and settle(lease, isExpired and 'e' or how) then
+  settleExpired(SETTLE_IN_PASSING)
+  if redis.call('EXISTS', queue) == 1 then
+    serve()
+    writePool()
+  end
+  return isExpired and { 'ENDED', 'e' } or { '' }
 end
-return isExpired and { 'ENDED', 'e' } or { '' }
+
+local before = recall(string.sub(lease, 1, TOKEN))
+if isStale and (expiresMs or before) then return { 'STALE_FENCE' } end
+if before then return { 'ENDED', before } end
+return { redis.call('EXISTS', settings) == 1 and 'UNKNOWN' or 'NO_POOL' }

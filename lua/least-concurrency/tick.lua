@@ -3,16 +3,16 @@
   room for, hand out what is free, and say when to look again. One bounded step; safe to repeat.
 
   KEYS     see include/leases.lua
-  KEYS[13] eligible  zset  ids of the eligible members
+  KEYS[14] eligible  zset  ids of the eligible members
   Returns  {more: 1 when there is more to do at once, next: when something is due, in ms, or -1 for nothing}
-  Time     O(n log N), at most 200 leases and 200 members a step
+  Time     O(n log N), at most 100 leases and 200 members a step
 ]]
 --@include include/stride.lua
 --@include include/load.lua
 --@include include/leases.lua
 --@include include/waiters.lua
-local eligible = KEYS[13]
-local SETTLE_STEP, READMIT_STEP = 200, 200
+local eligible = KEYS[14]
+local SETTLE_STEP, READMIT_STEP = 100, 200
 local WAITERS_MS = 1000
 
 if not readPool().strategy then return { 0, -1 } end
@@ -45,6 +45,7 @@ if after then more = readmitSome(after) or more end
 local waitingBefore = redis.call('ZCARD', queue)
 if waitingBefore > 0 then
   serve()
+  sweep()
   writePool()
 end
 local waiting = redis.call('ZCARD', queue)

@@ -28,6 +28,8 @@ export interface PoolKeys {
   notes: string;
   /** Sorted set: waiter -> ticket. */
   waiters: string;
+  /** Sorted set: process that waits -> when it was last seen, in milliseconds. */
+  seen: string;
 }
 
 /** Every key that Evenhand uses is named here. */
@@ -72,6 +74,7 @@ export class KeyNames {
       endedOld: at('ended-old'),
       notes: at('notes'),
       waiters: at('waiters'),
+      seen: at('seen'),
     };
   }
 
@@ -99,7 +102,7 @@ export function catalogueKeys(keys: PoolKeys): string[] {
   ];
 }
 
-/** The keys in the order in which lua/include/leases.lua takes them; the strategy's index follows. */
+/** The keys in the order in which lua/include/leases.lua takes them. */
 export function leaseKeys(keys: PoolKeys, indexKeys: readonly string[]): string[] {
   return [
     keys.settings,
@@ -111,5 +114,6 @@ export function leaseKeys(keys: PoolKeys, indexKeys: readonly string[]): string[
     keys.notes,
     keys.waiters,
     ...indexKeys,
+    keys.seen,
   ];
 }

@@ -99,16 +99,15 @@ export class LeaseScripts {
     return { more: more === 1, nextMs: nextMs < 0 ? null : nextMs };
   }
 
-  /** @param all whether these are all waiters of the process in that pool @throws PoolNotFoundError */
+  /** @throws PoolNotFoundError */
   async poll(
     pool: PoolConfig,
     process: string,
     mode: PollMode,
     waiters: readonly { waiter: string; requestId: string }[],
-    all: boolean,
   ): Promise<Told[]> {
     const args = waiters.flatMap(({ waiter, requestId }) => [waiter, requestId]);
-    const [word, nowMs, ...fields] = await this.run(POLL, pool, [process, POLL_MODES[mode], all ? '1' : '0', ...args]);
+    const [word, nowMs, ...fields] = await this.run(POLL, pool, [process, POLL_MODES[mode], ...args]);
     if (word === 'NO_POOL') throw new PoolNotFoundError(pool.name);
     return waiters.map((_, n) => readTold(fields.slice(n * FIELDS_PER_WAITER), Number(nowMs)));
   }

@@ -7,6 +7,7 @@ import type { RedisOptions } from '../../redis/redis.options.js';
 import { KeyNames } from '../key.names.js';
 import type { Selection } from '../selection.types.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
+import { readLeaseId } from './lease.name.js';
 import { type Acquisition, type AcquisitionResult, LeaseScripts, type PollMode, type Told } from './lease.scripts.js';
 
 /** How often a process asks for its waiters, and shows by it that it is alive; a lost message costs no more than this. */
@@ -128,12 +129,6 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     return new Map([...pools.values()].map(({ pool, waiters }) => [pool, waiters]));
   }
 
-  private countOf(pool: PoolConfig): number {
-    let count = 0;
-    for (const waiter of this.waiters.values()) if (waiter.pool.name === pool.name) count++;
-    return count;
-  }
-
   private pollAll(): void {
     for (const [pool, waiters] of this.byPool()) {
       if (this.polling.has(pool.name)) continue;
@@ -147,8 +142,7 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     const askedAt = Date.now();
     const asked = waiters.map(({ name, requestId }) => ({ waiter: name, requestId }));
     try {
-      const all = waiters.length === this.countOf(pool);
-      const told = await this.scripts.poll(pool, this.process, mode, asked, all);
+      const told = await this.scripts.poll(pool, this.process, mode, asked);
       this.silentSince = undefined;
       await Promise.all(waiters.map((waiter, n) => this.tell(waiter, told[n] ?? 'LOST', mode)));
     } catch (error) {
@@ -158,13 +152,18 @@ export class WaitingRoom implements BeforeApplicationShutdown {
 
   private async tell(waiter: Waiter, told: Told, mode: PollMode): Promise<void> {
     if (told === 'STILL') return;
-    if (told !== 'LOST') {
-      waiter.end(told);
-      return;
-    }
+    if (told !== 'LOST') return this.deliver(waiter, told);
     if (mode === 'give-back') waiter.end(this.closing ? new ShuttingDownError() : 'TIMED_OUT');
     else if (mode === 'leave') waiter.end('TIMED_OUT');
     else await this.rejoin(waiter);
+  }
+
+  /** What comes when the caller has gone is given back, unless a repeat with its requestId may still ask for it. */
+  private async deliver(waiter: Waiter, selection: Selection): Promise<void> {
+    const isWanted = this.waiters.has(waiter.key) && !waiter.signal?.aborted;
+    const lease = isWanted || waiter.requestId !== '' ? undefined : readLeaseId(selection.lease?.id ?? '');
+    if (lease) await this.scripts.settle(waiter.pool, lease.name, 'abandoned', false);
+    waiter.end(isWanted ? selection : 'TIMED_OUT');
   }
 
   /** One that was taken for dead, or was too slow to confirm, goes back to its old place. */
@@ -173,8 +172,9 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     const waitMs = Math.max(1, waiter.deadlineMs - Date.now());
     const found = await this.scripts.acquire(waiter.pool, { ...waiter.ask, waitMs, ticket: waiter.ticket });
     if (found.word === 'WAITING') return;
-    if (found.word === 'LENT') waiter.end(found.selections[0] ?? 'TIMED_OUT');
-    else waiter.end(found);
+    const [selection] = found.word === 'LENT' ? found.selections : [];
+    if (selection) await this.deliver(waiter, selection);
+    else waiter.end(found.word === 'LENT' ? 'TIMED_OUT' : found);
   }
 
   /** An outage that is shorter than a command may take is waited out. */
