@@ -29,16 +29,14 @@ export async function bareCycle(client, pool) {
   );
   const names = new KeyNames('evenhand');
   const keys = leaseKeys(names.pool(pool), names.index(pool, STRATEGY, INDEX));
-  const channel = names.channel('bench');
-  const ask = (registeredMs) =>
-    client.evalsha(acquire, keys.length, ...keys, STRATEGY, registeredMs, '', '', '', '-', 0, channel, '', newToken());
+  const ask = (registeredMs) => client.evalsha(acquire, keys.length, ...keys, STRATEGY, '', registeredMs, '', newToken());
   return async () => {
     let reply = await ask(0);
     if (reply[0] === 'REGISTER') {
       await client.zadd(names.due(), 'LT', reply[1], `${pool}!`);
       reply = await ask(reply[1]);
     }
-    await client.evalsha(settle, keys.length, ...keys, reply[3], 'c', '0');
+    await client.evalsha(settle, keys.length, ...keys, reply[5], 'c');
   };
 }
 

@@ -4,7 +4,7 @@
 
   A waiter's note is "<process> <ttlMs> <deadline in ms> <body hash> <requestId, line feed, owner>".
 
-  Needs  leases.lua
+  Needs  lend.lua, settle.lua
 ]]
 -- A process that waits reports every half second. One that is neither seen nor heard is gone; one that is heard may be late.
 local DEAF_MS, DEAD_MS = 1000, 4500
@@ -30,9 +30,16 @@ local function readWaiter(waiter)
   }
 end
 
+local function leaveLine(waiter)
+  redis.call('ZREM', queue, waiter)
+  if redis.call('EXISTS', queue) == 1 then return end
+  redis.call('HDEL', settings, 'waiting')
+  pool.waiting = nil
+end
+
 -- Takes a waiter out of the line, with all that is noted of it.
 local function dismiss(waiter, found)
-  redis.call('ZREM', queue, waiter)
+  leaveLine(waiter)
   redis.call('HDEL', notes, 'w' .. waiter)
   if found and found.requestId ~= '' and redis.call('HGET', notes, 'r' .. found.requestId) == found.hash .. ' ~' .. waiter then
     redis.call('HDEL', notes, 'r' .. found.requestId)
@@ -54,7 +61,7 @@ end
 
 local function handOver(waiter, found, member)
   local lease = lend(member, waiter, HAND_OVER_MS, found.note)
-  redis.call('ZREM', queue, waiter)
+  leaveLine(waiter)
   redis.call('HSET', notes, 'g' .. waiter, lease)
   if found.requestId ~= '' then redis.call('HSET', notes, 'r' .. found.requestId, found.hash .. ' ' .. lease) end
 end
@@ -62,8 +69,8 @@ end
 -- Hands out what is free to those who wait, in their order.
 local function serve()
   for _ = 1, SERVE_MAX do
+    if not pool.waiting then return end
     local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
-    if not waiter then return end
     local member = not isAtLimit() and pickMember()
     if not member then return end
     local found = readWaiter(waiter)
@@ -78,8 +85,8 @@ end
 -- Takes out of the head of the line, also when nothing is free, those whose time is over or whose process is long gone.
 local function sweep()
   for _ = 1, SERVE_MAX do
+    if not pool.waiting then return end
     local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
-    if not waiter then return end
     local found = readWaiter(waiter)
     if found and found.deadlineMs > nowMs then
       local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)

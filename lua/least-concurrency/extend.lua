@@ -1,7 +1,7 @@
 --[[
   Push the expiry of leases out; never forward. A lease that is past its expiry is settled instead.
 
-  KEYS     see include/leases.lua
+  KEYS     see include/lease-keys.lua
   ARGV[1..]  three for each lease: lease · ttlMs, '' for the pool's · '1' when the caller was given another fence
   Returns  {''} and for each lease when it expires, in ms, or a word: how it ended, 'u' unknown, 's' stale fence
            {'TTL_TOO_LONG', most} | {'NO_POOL'}: nothing was extended
@@ -9,12 +9,13 @@
 ]]
 --@include include/stride.lua
 --@include include/load.lua
---@include include/leases.lua
+--@include include/lease-keys.lua
+--@include include/lend.lua
+--@include include/settle.lua
 --@include include/waiters.lua
-local p = readPool()
-if not p.strategy then return { 'NO_POOL' } end
+if not pool.strategy then return { 'NO_POOL' } end
 for at = 2, #ARGV, 3 do
-  if (tonumber(ARGV[at]) or 0) > p.maxTtlMs then return { 'TTL_TOO_LONG', p.maxTtlMs } end
+  if (tonumber(ARGV[at]) or 0) > pool.maxTtlMs then return { 'TTL_TOO_LONG', pool.maxTtlMs } end
 end
 
 local function extend(lease, ttlMs, isStale)
@@ -36,9 +37,9 @@ end
 
 local reply = { '' }
 for at = 1, #ARGV, 3 do
-  reply[#reply + 1] = extend(ARGV[at], tonumber(ARGV[at + 1]) or p.ttlMs, ARGV[at + 2] == '1')
+  reply[#reply + 1] = extend(ARGV[at], tonumber(ARGV[at + 1]) or pool.ttlMs, ARGV[at + 2] == '1')
 end
-settleExpired(SETTLE_IN_PASSING)
-if redis.call('EXISTS', queue) == 1 then serve() end
+if mayHaveExpired() then settleExpired(SETTLE_IN_PASSING) end
+serve()
 writePool()
 return reply

@@ -1,7 +1,7 @@
 --[[
   Ask, for waiters of one process, what has become of them, and say by it that the process is alive.
 
-  KEYS     see include/leases.lua
+  KEYS     see include/lease-keys.lua
   ARGV[1]  process  the channel of the process
   ARGV[2]  leave    '1': those that were handed nothing leave the line; '2': also a lease that was handed over is given back
   ARGV[3..]         two for each waiter: waiter · requestId, '' for none
@@ -11,14 +11,16 @@
 ]]
 --@include include/stride.lua
 --@include include/load.lua
---@include include/leases.lua
+--@include include/lease-keys.lua
+--@include include/lend.lua
+--@include include/settle.lua
 --@include include/waiters.lua
 local process, leave = ARGV[1], ARGV[2]
-if not readPool().strategy then return { 'NO_POOL' } end
+if not pool.strategy then return { 'NO_POOL' } end
 
 settleExpired(SETTLE_IN_PASSING)
 if leave == '0' then see(process) end
-if redis.call('EXISTS', queue) == 1 then serve() end
+serve()
 
 local function told(waiter, requestId)
   if leave == '2' then
@@ -47,6 +49,6 @@ for at = 3, #ARGV, 2 do
   reply[#reply + 1] = selections or ''
   reply[#reply + 1] = record or ''
 end
-if leave ~= '0' and redis.call('EXISTS', queue) == 1 then serve() end
+if leave ~= '0' then serve() end
 writePool()
 return reply

@@ -1,33 +1,37 @@
 --[[
-  End one lease, once, and hand what that frees to the first who waits.
+  End leases, each once, and hand what that frees to those who wait.
 
-  KEYS     see include/leases.lua
-  ARGV[1]  lease
-  ARGV[2]  how      'c' complete, 'a' abandon, 'f' by force
-  ARGV[3]  isStale  '1' when the caller was given another fence than the lease's
-  Returns  {''} when it ended now, {'ENDED', how} when it had ended before or is past its expiry, or
-           {'STALE_FENCE' | 'UNKNOWN' | 'NO_POOL'}
-  Time     O(log N)
+  KEYS       see include/lease-keys.lua
+  ARGV[1..]  two for each lease: lease · how, 'c' complete, 'a' abandon, 'f' by force, or 's' only look, since the caller was
+             given another fence than the lease's
+  Returns  {'NO_POOL'}, or {''} and a letter for each: '.' it ended now, how it had ended before or, 'e', just now by its
+           expiry, 's' stale fence, 'u' unknown
+  Time     O(n log N) for n leases
 ]]
 --@include include/stride.lua
 --@include include/load.lua
---@include include/leases.lua
---@include include/waiters.lua
-local lease, how, isStale = ARGV[1], ARGV[2], ARGV[3] == '1'
+--@include include/lease-keys.lua
+--@include include/settle.lua
+if not pool.strategy then return { 'NO_POOL' } end
 
-local expiresMs = tonumber(redis.call('ZSCORE', leases, lease) or nil)
-local isExpired = expiresMs and expiresMs <= nowMs
-
-if not isStale and settle(lease, isExpired and 'e' or how) then
-  settleExpired(SETTLE_IN_PASSING)
-  if redis.call('EXISTS', queue) == 1 then
-    serve()
-    writePool()
+local function finish(lease, how)
+  if mayHaveExpired() and (tonumber(redis.call('ZSCORE', leases, lease) or nil) or nowMs + 1) <= nowMs then
+    settle(lease, 'e')
   end
-  return isExpired and { 'ENDED', 'e' } or { '' }
+  local isStale = how == 's'
+  if not isStale and settle(lease, how) then return '.' end
+  local before = recall(string.sub(lease, 1, TOKEN))
+  if isStale and (before or redis.call('ZSCORE', leases, lease)) then return 's' end
+  return before or 'u'
 end
 
-local before = recall(string.sub(lease, 1, TOKEN))
-if isStale and (expiresMs or before) then return { 'STALE_FENCE' } end
-if before then return { 'ENDED', before } end
-return { redis.call('EXISTS', settings) == 1 and 'UNKNOWN' or 'NO_POOL' }
+local reply = { '' }
+for at = 1, #ARGV, 2 do reply[#reply + 1] = finish(ARGV[at], ARGV[at + 1]) end
+
+if mayHaveExpired() then settleExpired(SETTLE_IN_PASSING) end
+if not pool.waiting then return reply end
+--@include include/lend.lua
+--@include include/waiters.lua
+serve()
+writePool()
+return reply

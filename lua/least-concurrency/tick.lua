@@ -2,20 +2,22 @@
   Do what is due in a pool: settle leases that have expired, take back into the index members that a raised capacity has
   room for, hand out what is free, and say when to look again. One bounded step; safe to repeat.
 
-  KEYS     see include/leases.lua
-  KEYS[14] eligible  zset  ids of the eligible members
+  KEYS     see include/lease-keys.lua
+  KEYS[13] eligible  zset  ids of the eligible members
   Returns  {more: 1 when there is more to do at once, next: when something is due, in ms, or -1 for nothing}
   Time     O(n log N), at most 100 leases and 200 members a step
 ]]
 --@include include/stride.lua
 --@include include/load.lua
---@include include/leases.lua
+--@include include/lease-keys.lua
+--@include include/lend.lua
+--@include include/settle.lua
 --@include include/waiters.lua
-local eligible = KEYS[14]
+local eligible = KEYS[13]
 local SETTLE_STEP, READMIT_STEP = 100, 200
 local WAITERS_MS = 1000
 
-if not readPool().strategy then return { 0, -1 } end
+if not pool.strategy then return { 0, -1 } end
 
 -- From the member after the last one of the step before, whose name `readmit` holds.
 local function readmitSome(after)

@@ -180,11 +180,12 @@ export class PoolService implements OnApplicationBootstrap {
 
   private async view({ name, settings, keys }: StoredPool): Promise<PoolView> {
     const { redis } = this;
-    const [eligible, withdrawn, assigned, inFlight, waiters] = await redisCall(
+    const [eligible, withdrawn, counted, lent, inFlight, waiters] = await redisCall(
       Promise.all([
         redis.zcard(keys.eligible),
         redis.zcard(keys.withdrawn),
         redis.get(keys.assigned),
+        redis.hget(keys.settings, 'sequence'),
         redis.zcard(keys.leases),
         redis.zcard(keys.waiters),
       ]),
@@ -193,7 +194,7 @@ export class PoolService implements OnApplicationBootstrap {
       name,
       ...settings,
       members: { total: eligible + withdrawn, eligible, withdrawn },
-      assigned: Number(assigned ?? 0),
+      assigned: Number(counted ?? 0) + Number(lent ?? 0),
       inFlight,
       waiters,
     };

@@ -16,7 +16,7 @@ export interface PoolKeys {
   removed: string;
   /** String: the token of the import that is under way. */
   lock: string;
-  /** String: how many selections the pool has made. */
+  /** String: how many selections the pool has made, those that came with a lease aside: `sequence` of the settings counts them. */
   assigned: string;
   /** Sorted set: live lease -> when it expires, in milliseconds. */
   leases: string;
@@ -102,18 +102,17 @@ export function catalogueKeys(keys: PoolKeys): string[] {
   ];
 }
 
-/** The keys in the order in which lua/include/leases.lua takes them. */
+/** The keys in the order in which lua/include/lease-keys.lua takes them; the strategy's index follows. */
 export function leaseKeys(keys: PoolKeys, indexKeys: readonly string[]): string[] {
   return [
     keys.settings,
     keys.members,
-    keys.assigned,
     keys.leases,
     keys.ended,
     keys.endedOld,
     keys.notes,
     keys.waiters,
-    ...indexKeys,
     keys.seen,
+    ...indexKeys,
   ];
 }

@@ -191,6 +191,7 @@ describe('a lease', () => {
     const { lease } = await lend({ ttlMs: 60_000 });
     const [name = ''] = await redis.zrange('evenhand:{shop}:leases', '0', '0');
     await redis.zadd('evenhand:{shop}:leases', Date.now() - 1, name);
+    await redis.hset('evenhand:{shop}:settings', 'due', Date.now() - 1);
     await expect(app.selection.complete('shop', lease.id)).rejects.toMatchObject({
       code: 'LEASE_EXPIRED',
       endedAs: 'expired',

@@ -229,6 +229,9 @@ class Pass extends Step {
     const names = await redis.zrange(key, '0', '-1');
     const shift = redis.multi();
     for (const name of names) shift.zincrby(key, -this.ms, name);
+    // Nothing expires before the pool is due.
+    const settings = `evenhand:{${pool}}:settings`;
+    if (await redis.hexists(settings, 'due')) shift.hincrby(settings, 'due', -this.ms);
     await shift.exec();
     model.nowMs += this.ms;
   }

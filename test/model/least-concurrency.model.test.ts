@@ -52,6 +52,8 @@ test('whatever happens, in-flight is the number of live leases, and nothing is a
       lossy: lossy.get(SelectionService),
     };
     await real.pools.put(real.pool, { strategy: 'least-concurrency' });
+    // What is lost is then never the look at the pool's settings.
+    await lossy.get(PoolService).get(real.pool);
     const model = new LeaseModel();
     await fc.asyncModelRun(() => ({ model, real }), commands);
     await endAll(model, real);

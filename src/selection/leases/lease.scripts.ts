@@ -1,46 +1,48 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PoolNotFoundError, ValidationFailedError } from '../../errors/domain.errors.js';
+import { PoolNotFoundError } from '../../errors/domain.errors.js';
 import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import { KeyNames, leaseKeys } from '../key.names.js';
-import { readRecord } from '../member.record.js';
-import type { Selection } from '../selection.types.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
+import { CallGatherer } from './call.gatherer.js';
 import type { Extended, ExtensionRequest, Settlement } from './lease.lifecycle.js';
-import { leaseIdOf, readLeaseName } from './lease.name.js';
-import type { LeaseEnding } from './lease.types.js';
+import {
+  type AcquisitionResult,
+  type Reply,
+  type Told,
+  readAcquisition,
+  readExtended,
+  readSettlement,
+  readTold,
+  requireTtl,
+} from './lease.replies.js';
 
-type Reply = [word: string, ...rest: (string | number)[]];
-
-/** What a selection asks of the pool, beside a token for each lease. */
+/** What a selection asks of the pool. */
 export interface Acquisition {
   strategy: string;
+  /** One for each lease; the first is the name of the waiter. */
   tokens: readonly string[];
   ttlMs: number | undefined;
-  requestId: string;
-  owner: string;
-  /** Of the request, for a repeat with the same requestId. */
-  hash: string;
+  /** What goes beyond a lease at once. */
+  wish?: Wish;
+}
+
+export interface Wish {
   /** 0 not to wait. */
   waitMs: number;
   /** The channel of this process. */
   process: string;
-  /** Of a waiter that lost its place; empty for a new one. */
-  ticket: string;
+  /** Of the request, for a repeat with the same requestId. */
+  hash: string;
+  /** Of a waiter that lost its place. */
+  ticket?: string;
+  /** Empty for none, as the owner. */
+  requestId: string;
+  owner: string;
 }
-
-export type AcquisitionResult =
-  | { word: 'LENT'; selections: Selection[] }
-  | { word: 'WAITING'; waiter: string; ticket: string }
-  | { word: 'AT_CAPACITY' | 'NONE'; retryAfterMs: number | null }
-  | { word: 'STALE' }
-  | { word: 'REUSED'; endedAs?: LeaseEnding };
-
-/** What has become of a waiter. */
-export type Told = Selection | 'STILL' | 'LOST';
 
 /** `keep` the place of a waiter that was handed nothing, `leave` the line, or leave it and give back what was handed over. */
 export type PollMode = 'keep' | 'leave' | 'give-back';
@@ -52,49 +54,51 @@ const EXTEND = new RedisScript(loadScript('least-concurrency/extend.lua'));
 const TICK = new RedisScript(loadScript('least-concurrency/tick.lua'));
 const POLL = new RedisScript(loadScript('least-concurrency/poll.lua'));
 
-const ENDINGS: Readonly<Record<string, LeaseEnding>> = { c: 'completed', a: 'abandoned', e: 'expired', f: 'forced' };
 /** How often one acquisition may be asked to register the pool first. */
 const MAX_REGISTRATIONS = 3;
-const FIELDS_PER_PICK = 3;
-const FIELDS_PER_WAITER = 5;
+/** For how many different TTLs of a pool calls are gathered. */
+const MAX_TTLS = 16;
 
-/** Runs the scripts of `lua/least-concurrency` and reads what they answer. */
+/** What is kept for a pool as a process remembers it. */
+interface PoolCalls {
+  keys: string[];
+  settle: CallGatherer<string, string>;
+  acquire: Map<number | undefined, CallGatherer<string, AcquisitionResult>>;
+}
+
+/** Runs the scripts of `lua/least-concurrency`. */
 @Injectable()
 export class LeaseScripts {
+  private readonly calls = new WeakMap<PoolConfig, PoolCalls>();
+
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     private readonly names: KeyNames,
   ) {}
 
   /** @throws ValidationFailedError for a TTL above the pool's longest */
-  async acquire(pool: PoolConfig, ask: Acquisition): Promise<AcquisitionResult> {
-    let registeredMs = 0;
-    for (let attempt = 0; attempt <= MAX_REGISTRATIONS; attempt++) {
-      const reply = await this.acquireOnce(pool, ask, registeredMs);
-      if (reply[0] !== 'REGISTER') return readAcquisition(reply);
-      registeredMs = reply[1] as number;
-      // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
-      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, `${pool.name}!`));
-    }
-    return { word: 'AT_CAPACITY', retryAfterMs: null };
+  acquire(pool: PoolConfig, ask: Acquisition): Promise<AcquisitionResult> {
+    const [token] = ask.tokens;
+    if (ask.wish || ask.tokens.length !== 1 || token === undefined) return this.acquireNow(pool, ask);
+    return this.gathererOf(pool, ask).call(token);
   }
 
-  async settle(pool: PoolConfig, lease: string, how: LeaseEnding, isStale: boolean): Promise<Settlement> {
-    const [word, before] = await this.run(SETTLE, pool, [lease, how.charAt(0), isStale ? '1' : '0']);
-    if (word === 'NO_POOL') throw new PoolNotFoundError(pool.name);
-    return word === '' ? 'ended-now' : readEnding(word, String(before));
+  settle(pool: PoolConfig, lease: string, how: 'completed' | 'abandoned' | 'forced' | 'stale'): Promise<Settlement> {
+    return this.callsOf(pool)
+      .settle.call(`${how.charAt(0)}${lease}`)
+      .then(readSettlement);
   }
 
   async extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
     const args = requests.flatMap(({ lease, ttlMs, isStale }) => [lease.name, ttlMs ?? '', isStale ? '1' : '0']);
     const reply = await this.run(EXTEND, pool, args);
     requireTtl(reply);
-    if (reply[0] === 'NO_POOL') throw new PoolNotFoundError(pool.name);
-    return reply.slice(1).map((found) => (typeof found === 'number' ? { expiresMs: found } : readExtended(found)));
+    requirePool(reply, pool);
+    return reply.slice(1).map(readExtended);
   }
 
   async tick(pool: PoolConfig): Promise<{ more: boolean; nextMs: number | null }> {
-    const keys = [...leaseKeys(pool.keys, pool.indexKeys), pool.keys.eligible];
+    const keys = [...this.callsOf(pool).keys, pool.keys.eligible];
     const [more, nextMs] = (await TICK.run(this.redis, keys, [])) as [number, number];
     return { more: more === 1, nextMs: nextMs < 0 ? null : nextMs };
   }
@@ -107,78 +111,83 @@ export class LeaseScripts {
     waiters: readonly { waiter: string; requestId: string }[],
   ): Promise<Told[]> {
     const args = waiters.flatMap(({ waiter, requestId }) => [waiter, requestId]);
-    const [word, nowMs, ...fields] = await this.run(POLL, pool, [process, POLL_MODES[mode], ...args]);
-    if (word === 'NO_POOL') throw new PoolNotFoundError(pool.name);
-    return waiters.map((_, n) => readTold(fields.slice(n * FIELDS_PER_WAITER), Number(nowMs)));
+    const reply = await this.run(POLL, pool, [process, POLL_MODES[mode], ...args]);
+    requirePool(reply, pool);
+    return waiters.map((_, n) => readTold(reply, n));
   }
 
-  private acquireOnce(pool: PoolConfig, ask: Acquisition, registeredMs: number): Promise<Reply> {
-    const { strategy, ttlMs = '', requestId, owner, hash, waitMs, process, ticket, tokens } = ask;
-    const args = [strategy, registeredMs, ttlMs, requestId, owner, hash, waitMs, process, ticket, ...tokens];
-    return this.run(ACQUIRE, pool, args);
+  private async acquireNow(
+    pool: PoolConfig,
+    { strategy, tokens, ttlMs, wish }: Acquisition,
+  ): Promise<AcquisitionResult> {
+    let registeredMs = 0;
+    for (let attempt = 0; attempt <= MAX_REGISTRATIONS; attempt++) {
+      const args = [strategy, ttlMs ?? '', registeredMs, wish ? writeWish(wish) : '', ...tokens];
+      const reply = await this.run(ACQUIRE, pool, args);
+      if (reply[0] !== 'REGISTER') {
+        requireTtl(reply);
+        return readAcquisition(reply);
+      }
+      registeredMs = reply[1] as number;
+      // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
+      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, `${pool.name}!`));
+    }
+    return { word: 'AT_CAPACITY', retryAfterMs: null };
   }
 
-  private async run(script: RedisScript, pool: PoolConfig, args: readonly (string | number)[]): Promise<Reply> {
-    return (await script.run(this.redis, leaseKeys(pool.keys, pool.indexKeys), args)) as Reply;
+  private async settleNow(pool: PoolConfig, asks: readonly string[]): Promise<string[]> {
+    const args = asks.flatMap((ask) => [ask.slice(1), ask.charAt(0)]);
+    const reply = await this.run(SETTLE, pool, args);
+    requirePool(reply, pool);
+    return reply.slice(1) as string[];
+  }
+
+  private callsOf(pool: PoolConfig): PoolCalls {
+    let calls = this.calls.get(pool);
+    if (!calls) {
+      calls = {
+        keys: leaseKeys(pool.keys, pool.indexKeys),
+        settle: new CallGatherer((asks) => this.settleNow(pool, asks)),
+        acquire: new Map(),
+      };
+      this.calls.set(pool, calls);
+    }
+    return calls;
+  }
+
+  private gathererOf(pool: PoolConfig, { strategy, ttlMs }: Acquisition): CallGatherer<string, AcquisitionResult> {
+    const { acquire } = this.callsOf(pool);
+    let gatherer = acquire.get(ttlMs);
+    if (!gatherer) {
+      gatherer = new CallGatherer(async (tokens) => {
+        const found = await this.acquireNow(pool, { strategy, tokens, ttlMs });
+        return tokens.map((_, n) => nthOf(found, n));
+      });
+      if (acquire.size >= MAX_TTLS) acquire.clear();
+      acquire.set(ttlMs, gatherer);
+    }
+    return gatherer;
+  }
+
+  private run(script: RedisScript, pool: PoolConfig, args: readonly (string | number)[]): Promise<Reply> {
+    return script.run(this.redis, this.callsOf(pool).keys, args) as Promise<Reply>;
   }
 }
 
-function readAcquisition(reply: Reply): AcquisitionResult {
-  requireTtl(reply);
-  const [word, first, second] = reply;
-  if (word === '') return { word: 'LENT', selections: readPicks(reply) };
-  if (word === 'WAITING') return { word, waiter: String(first), ticket: String(second) };
-  if (word === 'AT_CAPACITY' || word === 'NONE')
-    return { word, retryAfterMs: (first as number) < 0 ? null : (first as number) };
-  if (word !== 'REUSED') return { word: 'STALE' };
-  const endedAs = ENDINGS[String(first)];
-  return endedAs ? { word, endedAs } : { word };
+/** What the n-th of several that asked together gets. */
+function nthOf(found: AcquisitionResult, n: number): AcquisitionResult {
+  if (found.word !== 'LENT') return found;
+  const selection = found.selections[n];
+  if (selection) return { word: 'LENT', selections: [selection], shortage: null };
+  return found.shortage ?? { word: 'AT_CAPACITY', retryAfterMs: null };
 }
 
-function readPicks([, nowMs, expiresMs, ...fields]: Reply): Selection[] {
-  const selections: Selection[] = [];
-  for (let at = 0; at < fields.length; at += FIELDS_PER_PICK) {
-    const [lease, assigned, record] = fields.slice(at, at + FIELDS_PER_PICK) as [string, number, string];
-    selections.push(toSelection(lease, assigned, record, Number(nowMs), Number(expiresMs)));
-  }
-  return selections;
+/** As lua/least-concurrency/acquire.lua takes it. */
+function writeWish({ waitMs, process, hash, ticket = '-', requestId, owner }: Wish): string {
+  return `${waitMs} ${process} ${hash} ${ticket} ${requestId}\n${owner}`;
 }
 
-function readTold(fields: readonly (string | number)[], nowMs: number): Told {
-  const [word, lease, expiresMs, assigned, record] = fields as [string, string, number, number, string];
-  if (word !== 'LEASE') return word === 'STILL' ? 'STILL' : 'LOST';
-  return toSelection(lease, assigned, record, nowMs, expiresMs);
-}
-
-function toSelection(lease: string, assigned: number, record: string, nowMs: number, expiresMs: number): Selection {
-  const name = readLeaseName(lease);
-  const { value, labels } = readRecord(name.memberId, record);
-  return {
-    member: { id: name.memberId, value, labels },
-    assigned,
-    lease: {
-      id: leaseIdOf(name),
-      fence: name.fence,
-      ttlMs: expiresMs - nowMs,
-      expiresAt: new Date(expiresMs).toISOString(),
-    },
-  };
-}
-
-function readEnding(word: string, how: string): Exclude<Settlement, 'ended-now'> {
-  const endedAs = ENDINGS[how];
-  if (word === 'ENDED' && endedAs) return { endedAs };
-  return word === 'STALE_FENCE' ? 'stale-fence' : 'unknown';
-}
-
-function readExtended(word: string): Exclude<Settlement, 'ended-now'> {
-  if (word === 's') return 'stale-fence';
-  const endedAs = ENDINGS[word];
-  return endedAs ? { endedAs } : 'unknown';
-}
-
-function requireTtl([word, most]: Reply): void {
-  if (word !== 'TTL_TOO_LONG') return;
-  const message = `must be at most lease.maxTtlMs of the pool, which is ${most}`;
-  throw new ValidationFailedError(`"ttlMs" ${message}.`, [{ path: 'ttlMs', message }]);
+/** @throws PoolNotFoundError */
+function requirePool([word]: Reply, pool: PoolConfig): void {
+  if (word === 'NO_POOL') throw new PoolNotFoundError(pool.name);
 }

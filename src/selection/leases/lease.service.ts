@@ -32,9 +32,9 @@ export class LeaseService {
   async complete(
     pool: string,
     id: string,
-    completion: Completion = {},
+    completion?: Completion,
   ): Promise<{ status: 'completed' | 'already-completed' }> {
-    const { fence } = parseInput(completionSchema, completion);
+    const fence = completion === undefined ? undefined : parseInput(completionSchema, completion).fence;
     const isNow = await this.end(pool, id, 'completed', fence);
     return { status: isNow ? 'completed' : 'already-completed' };
   }

@@ -8,7 +8,8 @@ import { KeyNames } from '../key.names.js';
 import type { Selection } from '../selection.types.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
 import { readLeaseId } from './lease.name.js';
-import { type Acquisition, type AcquisitionResult, LeaseScripts, type PollMode, type Told } from './lease.scripts.js';
+import type { AcquisitionResult, Told } from './lease.replies.js';
+import { type Acquisition, LeaseScripts, type PollMode, type Wish } from './lease.scripts.js';
 
 /** How often a process asks for its waiters, and shows by it that it is alive; a lost message costs no more than this. */
 const POLL_MS = 500;
@@ -18,8 +19,8 @@ export type WaitOutcome = Selection | 'TIMED_OUT' | Exclude<AcquisitionResult, {
 
 export interface Wait {
   pool: PoolConfig;
-  /** What was asked; its first token is the waiter's name, its `waitMs` what is left from now on. */
-  ask: Acquisition;
+  /** What was asked; its first token is the waiter's name, the wish's `waitMs` what is left from now on. */
+  ask: Acquisition & { wish: Wish };
   ticket: string;
   /** The caller no longer wants to wait. */
   signal?: AbortSignal;
@@ -77,8 +78,8 @@ export class WaitingRoom implements BeforeApplicationShutdown {
         ...wait,
         key: this.waiters.has(name) ? `${name} ${randomUUID()}` : name,
         name,
-        requestId: wait.ask.requestId,
-        deadlineMs: Date.now() + wait.ask.waitMs,
+        requestId: wait.ask.wish.requestId,
+        deadlineMs: Date.now() + wait.ask.wish.waitMs,
         end: (outcome) => {
           clearTimeout(timer);
           wait.signal?.removeEventListener('abort', giveUp);
@@ -87,7 +88,7 @@ export class WaitingRoom implements BeforeApplicationShutdown {
           else resolve(outcome);
         },
       };
-      const timer = setTimeout(() => void this.poll(waiter.pool, [waiter], 'leave'), wait.ask.waitMs);
+      const timer = setTimeout(() => void this.poll(waiter.pool, [waiter], 'leave'), wait.ask.wish.waitMs);
       const giveUp = () => {
         void this.poll(waiter.pool, [waiter], 'give-back');
       };
@@ -162,15 +163,16 @@ export class WaitingRoom implements BeforeApplicationShutdown {
   private async deliver(waiter: Waiter, selection: Selection): Promise<void> {
     const isWanted = this.waiters.has(waiter.key) && !waiter.signal?.aborted;
     const lease = isWanted || waiter.requestId !== '' ? undefined : readLeaseId(selection.lease?.id ?? '');
-    if (lease) await this.scripts.settle(waiter.pool, lease.name, 'abandoned', false);
+    if (lease) await this.scripts.settle(waiter.pool, lease.name, 'abandoned');
     waiter.end(isWanted ? selection : 'TIMED_OUT');
   }
 
   /** One that was taken for dead, or was too slow to confirm, goes back to its old place. */
   private async rejoin(waiter: Waiter): Promise<void> {
     if (!this.waiters.has(waiter.key)) return;
-    const waitMs = Math.max(1, waiter.deadlineMs - Date.now());
-    const found = await this.scripts.acquire(waiter.pool, { ...waiter.ask, waitMs, ticket: waiter.ticket });
+    const { ticket, ask } = waiter;
+    const wish = { ...ask.wish, ticket, waitMs: Math.max(1, waiter.deadlineMs - Date.now()) };
+    const found = await this.scripts.acquire(waiter.pool, { ...waiter.ask, wish });
     if (found.word === 'WAITING') return;
     const [selection] = found.word === 'LENT' ? found.selections : [];
     if (selection) await this.deliver(waiter, selection);

@@ -6,7 +6,8 @@ import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../leases/lease.lifecycle.js';
 import { type LeaseName, newToken } from '../leases/lease.name.js';
-import { type Acquisition, type AcquisitionResult, LeaseScripts } from '../leases/lease.scripts.js';
+import type { AcquisitionResult } from '../leases/lease.replies.js';
+import { type Acquisition, LeaseScripts } from '../leases/lease.scripts.js';
 import { type WaitOutcome, WaitingRoom } from '../leases/waiting.room.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
@@ -37,10 +38,13 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     const ask = this.acquisition(request, [newToken()]);
     const found = await this.scripts.acquire(pool, ask);
     if (found.word !== 'WAITING') return this.answer(pool, found);
+    const { waiter, ticket } = found;
+    const { wish } = ask;
+    if (!wish) throw new PoolOutdatedError(pool.name);
     const outcome = await this.room.wait({
       pool,
-      ask: { ...ask, tokens: [found.waiter] },
-      ticket: found.ticket,
+      ask: { ...ask, tokens: [waiter], wish },
+      ticket,
       ...(signal && { signal }),
     });
     return this.waited(pool, outcome);
@@ -55,7 +59,8 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
       return { selections: [], reason, retryAfterMs };
     }
     const { selections } = found;
-    return { selections, reason: selections.length < count ? 'AT_CAPACITY' : null, retryAfterMs: null };
+    if (!found.shortage) return { selections, reason: null, retryAfterMs: null };
+    return { selections, reason: 'AT_CAPACITY', retryAfterMs: found.shortage.retryAfterMs };
   }
 
   settle(
@@ -64,7 +69,7 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     how: 'completed' | 'abandoned' | 'forced',
     isStale: boolean,
   ): Promise<Settlement> {
-    return this.scripts.settle(pool, lease.name, how, isStale);
+    return this.scripts.settle(pool, lease.name, isStale ? 'stale' : how);
   }
 
   extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
@@ -77,9 +82,10 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
 
   private acquisition(request: SelectionRequest, tokens: readonly string[]): Acquisition {
     const { ttlMs, owner = '', requestId = '', waitMs = 0 } = request;
+    const plain = { strategy: this.name, tokens, ttlMs };
+    if (owner === '' && requestId === '' && waitMs === 0) return plain;
     const hash = requestId === '' ? '-' : hashOf(request);
-    const { process } = this.room;
-    return { strategy: this.name, tokens, ttlMs, requestId, owner, hash, waitMs, process, ticket: '' };
+    return { ...plain, wish: { waitMs, process: this.room.process, hash, requestId, owner } };
   }
 
   private waited(pool: PoolConfig, outcome: WaitOutcome): Promise<SelectionResult> | SelectionResult {

@@ -1,0 +1,83 @@
+--[[
+  The one way in which a lease ends, whatever ends it.
+
+  Needs  stride.lua, load.lua, lease-keys.lua
+]]
+-- Two generations of ended leases: each is added to for a minute, and kept for at least one more.
+local GENERATION_MS, ENDED_MS, GENERATION_MAX = 60000, 65000, 50000
+
+local function memberOf(lease)
+  return string.sub(lease, string.find(lease, '.', TOKEN + 2, true) + 1)
+end
+
+local function weightAndCapacity(id)
+  local weight, capacity = string.match(redis.call('HGET', members, id), '^(%d+) (%S+)')
+  weight = tonumber(weight)
+  return weight, capacityOf(capacity, pool.capacity, weight)
+end
+
+-- One live lease less for its member, wherever that is. Nearly always that is one that is ready and of weight 1.
+local function lower(id)
+  local score = tonumber(redis.call('ZADD', ready, 'XX', 'INCR', -STRIDE * LEVEL, id) or nil)
+  if score and math.fmod(score, 2) == 0 then return end
+  local isFull = not score
+  score = isFull and tonumber(redis.call('ZSCORE', full, id) or nil) or score and score + STRIDE * LEVEL
+  if not score then
+    if tonumber(redis.call('ZINCRBY', away, -1, id)) < 1 then redis.call('ZREM', away, id) end
+    return
+  end
+  local weight, capacity = weightAndCapacity(id)
+  local inFlight = inFlightAt(score, weight) - 1
+  local isFullStill = isFull and inFlight >= capacity
+  redis.call('ZADD', isFullStill and full or ready, loadScore(inFlight, weight, tieOf(score)), id)
+  if isFull and not isFullStill then redis.call('ZREM', full, id) end
+end
+
+-- Begins a new generation of ended leases where the one that there is has grown old, or, looked at now and then, large.
+local function turnOver(isLookedAt)
+  local isOld = not pool.endedSince or nowMs - pool.endedSince > GENERATION_MS
+  if not isOld and not (isLookedAt and redis.call('HLEN', ended) >= GENERATION_MAX) then return end
+  if redis.call('EXISTS', ended) == 1 then
+    redis.call('UNLINK', endedOld)
+    redis.call('RENAME', ended, endedOld)
+    redis.call('PEXPIRE', endedOld, ENDED_MS)
+  end
+  pool.endedSince = nowMs
+  redis.call('HSET', settings, 'endedSince', nowMs)
+  redis.call('HSET', ended, '', '')
+  redis.call('PEXPIRE', ended, GENERATION_MS + ENDED_MS)
+end
+
+-- How an ended lease, or the one of a requestId, ended; nil when it is not known.
+local function recall(field)
+  return redis.call('HGET', ended, field) or redis.call('HGET', endedOld, field) or nil
+end
+
+-- Forgets what was noted of a lease; its requestId is remembered with it.
+local function forgetNotes(token, how)
+  local noted = redis.call('HMGET', notes, 'm' .. token, 'g' .. token)
+  local requestId = string.match(noted[1] or '', '^([^\n]*)')
+  redis.call('HDEL', notes, 'm' .. token, 'g' .. token, 'w' .. token)
+  if requestId == '' then return end
+  redis.call('HDEL', notes, 'r' .. requestId)
+  -- A hand-over that was never confirmed was nobody's lease.
+  if not noted[2] then redis.call('HSET', ended, '?' .. requestId, how) end
+end
+
+-- Ends a live lease. Whatever ends one comes through here, and ZREM lets only the first one pass.
+local function settle(lease, how)
+  if redis.call('ZREM', leases, lease) == 0 then return false end
+  lower(memberOf(lease))
+  local token = string.sub(lease, 1, TOKEN)
+  turnOver(math.fmod(string.byte(lease, 1), 64) == 0)
+  redis.call('HSET', ended, token, how)
+  if string.byte(lease, TOKEN + 1) == 126 then forgetNotes(token, how) end
+  return true
+end
+
+-- Settles leases that have expired, the longest ago first; says how many.
+local function settleExpired(most)
+  local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', nowMs, 'LIMIT', 0, most)
+  for _, lease in ipairs(expired) do settle(lease, 'e') end
+  return #expired
+end

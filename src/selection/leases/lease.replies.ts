@@ -1,0 +1,108 @@
+import { ValidationFailedError } from '../../errors/domain.errors.js';
+import { readLabels, readValue } from '../member.record.js';
+import type { Selection } from '../selection.types.js';
+import type { Extended, Settlement } from './lease.lifecycle.js';
+import { leaseIdOf, readLeaseName } from './lease.name.js';
+import type { LeaseEnding } from './lease.types.js';
+
+/** What the scripts of `lua/least-concurrency` answer: a word, '' when they did their work, and what goes with it. */
+export type Reply = readonly [word: string, ...rest: (string | number)[]];
+
+export type AcquisitionResult =
+  | { word: 'LENT'; selections: Selection[]; shortage: Shortage | null }
+  | { word: 'WAITING'; waiter: string; ticket: string }
+  | Shortage
+  | { word: 'STALE' }
+  | { word: 'REUSED'; endedAs?: LeaseEnding };
+
+/** Why there was no more to lend. */
+export interface Shortage {
+  word: 'AT_CAPACITY' | 'NONE';
+  retryAfterMs: number | null;
+}
+
+/** What has become of a waiter. */
+export type Told = Selection | 'STILL' | 'LOST';
+
+const ENDINGS: Readonly<Record<string, LeaseEnding>> = { c: 'completed', a: 'abandoned', e: 'expired', f: 'forced' };
+const FIRST_PICK = 5;
+const FIELDS_PER_PICK = 3;
+const FIELDS_PER_WAITER = 5;
+
+export function readAcquisition(reply: Reply): AcquisitionResult {
+  const [word, first] = reply;
+  switch (word) {
+    case '':
+      return readLent(reply);
+    case 'WAITING':
+      return { word, waiter: String(first), ticket: String(reply[2]) };
+    case 'AT_CAPACITY':
+    case 'NONE':
+      return shortageOf(word, first as number);
+    case 'REUSED': {
+      const endedAs = ENDINGS[String(first)];
+      return endedAs ? { word, endedAs } : { word };
+    }
+    default:
+      return { word: 'STALE' };
+  }
+}
+
+function readLent(reply: Reply): AcquisitionResult {
+  const [, nowMs, expiresMs, why, retryAfterMs] = reply as [string, number, number, string, number];
+  const selections: Selection[] = [];
+  for (let at = FIRST_PICK; at < reply.length; at += FIELDS_PER_PICK) {
+    const [lease, assigned, record] = [reply[at] as string, reply[at + 1] as number, reply[at + 2] as string];
+    selections.push(toSelection(lease, assigned, record, nowMs, expiresMs));
+  }
+  return { word: 'LENT', selections, shortage: why === '' ? null : shortageOf(why as Shortage['word'], retryAfterMs) };
+}
+
+function shortageOf(word: Shortage['word'], retryAfterMs: number): Shortage {
+  return { word, retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs };
+}
+
+/** What the n-th of the waiters is told. */
+export function readTold([, nowMs, ...fields]: Reply, n: number): Told {
+  const own = fields.slice(n * FIELDS_PER_WAITER) as [string, string, number, number, string];
+  const [word, lease, expiresMs, assigned, record] = own;
+  if (word !== 'LEASE') return word === 'STILL' ? 'STILL' : 'LOST';
+  return toSelection(lease, assigned, record, Number(nowMs), expiresMs);
+}
+
+function toSelection(lease: string, assigned: number, record: string, nowMs: number, expiresMs: number): Selection {
+  const name = readLeaseName(lease);
+  return {
+    member: { id: name.memberId, value: readValue(name.memberId, record), labels: readLabels(record) },
+    assigned,
+    lease: {
+      id: leaseIdOf(name),
+      fence: name.fence,
+      ttlMs: expiresMs - nowMs,
+      expiresAt: new Date(expiresMs).toISOString(),
+    },
+  };
+}
+
+/** @param letter of a lease that was to end: `.` for one that did */
+export function readSettlement(letter: string): Settlement {
+  return letter === '.' ? 'ended-now' : readEnding(letter);
+}
+
+/** @param found when the lease expires, or the letter that says why it was not extended */
+export function readExtended(found: string | number): Extended {
+  return typeof found === 'number' ? { expiresMs: found } : readEnding(found);
+}
+
+function readEnding(letter: string): Exclude<Settlement, 'ended-now'> {
+  if (letter === 's') return 'stale-fence';
+  const endedAs = ENDINGS[letter];
+  return endedAs ? { endedAs } : 'unknown';
+}
+
+/** @throws ValidationFailedError when the script found the TTL above the pool's longest */
+export function requireTtl([word, most]: Reply): void {
+  if (word !== 'TTL_TOO_LONG') return;
+  const message = `must be at most lease.maxTtlMs of the pool, which is ${String(most)}`;
+  throw new ValidationFailedError(`"ttlMs" ${message}.`, [{ path: 'ttlMs', message }]);
+}
