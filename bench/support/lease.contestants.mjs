@@ -29,7 +29,8 @@ export async function bareCycle(client, pool) {
   );
   const names = new KeyNames('evenhand');
   const keys = leaseKeys(names.pool(pool), names.index(pool, STRATEGY, INDEX));
-  const ask = (registeredMs) => client.evalsha(acquire, keys.length, ...keys, STRATEGY, '', registeredMs, '', newToken());
+  const ask = (registeredMs) =>
+    client.evalsha(acquire, keys.length, ...keys, STRATEGY, '', registeredMs, '', newToken());
   return async () => {
     let reply = await ask(0);
     if (reply[0] === 'REGISTER') {

@@ -25,7 +25,8 @@ local function lendRow(firstToken)
     if inFlights[n] >= capacities[n] then return false end
   end
 
-  local raised, lent = {}, {}
+  local selected = redis.call('HMGET', counts, unpack(ids))
+  local raised, lent, counted = {}, {}, {}
   local expiresMs = nowMs + ttlMs
   for n, id in ipairs(ids) do
     pool.fence = math.max(pool.fence + 1, nowUs)
@@ -40,11 +41,14 @@ local function lendRow(firstToken)
     end
     local lease = ARGV[firstToken + n - 1] .. string.format('.%x.', pool.fence) .. id
     lent[n * 2 - 1], lent[n * 2] = expiresMs, lease
-    local at = #reply
-    reply[at + 1], reply[at + 2], reply[at + 3] = lease, redis.call('HINCRBY', counts, id, 1), records[n]
+    local selections = (tonumber(selected[n]) or 0) + 1
+    counted[n * 2 - 1], counted[n * 2] = id, selections
+    local at = n * 3 + 3
+    reply[at], reply[at + 1], reply[at + 2] = lease, selections, records[n]
   end
   if #raised > 0 then redis.call('ZADD', ready, unpack(raised)) end
   redis.call('ZADD', leases, unpack(lent))
+  redis.call('HSET', counts, unpack(counted))
   redis.call('HSET', settings, 'fence', pool.fence, 'sequence', pool.sequence)
   return true
 end

@@ -83,10 +83,16 @@ export class LeaseScripts {
     return this.gathererOf(pool, ask).call(token);
   }
 
-  settle(pool: PoolConfig, lease: string, how: 'completed' | 'abandoned' | 'forced' | 'stale'): Promise<Settlement> {
-    return this.callsOf(pool)
-      .settle.call(`${how.charAt(0)}${lease}`)
-      .then(readSettlement);
+  /** @param how `stale` only looks, since the caller was given another fence than the lease's */
+  async settle(
+    pool: PoolConfig,
+    lease: string,
+    how: 'completed' | 'abandoned' | 'forced' | 'stale',
+  ): Promise<Settlement> {
+    const ask = how.charAt(0) + lease;
+    if (how !== 'stale') return readSettlement(await this.callsOf(pool).settle.call(ask));
+    const [letter = ''] = await this.settleNow(pool, [ask]);
+    return readSettlement(letter);
   }
 
   async extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
