@@ -1,14 +1,9 @@
 // What a lease costs: select and complete by SelectionService, against a bare client that runs the same two scripts, and
 // against other libraries that hand out slots, locks or jobs with Redis. Each has as many slots as the pool has members.
-import {
-  bareCycle,
-  bottleneckCycle,
-  bullmqCycle,
-  evenhandCycle,
-  openClient,
-  redlockCycle,
-  semaphoreCycle,
-} from './support/lease.contestants.mjs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { bareCycle, evenhandCycle } from './support/lease.contestants.mjs';
 import { startRedis } from './support/redis.process.mjs';
 import { interleave, median, microsecondsPerCall, ratios } from './support/rounds.mjs';
 import { fillPool, startHost } from './support/selection.host.mjs';
@@ -19,29 +14,24 @@ const MEMBERS = 100;
 const ROUNDS = 21;
 const WARM_UP_ROUNDS = 3;
 const CYCLES = 1_000;
-const LONG_CYCLES = 6_000;
 const IN_FLIGHT = 64;
 /** The least part of a bare client's speed at one call in flight. */
 const OF_BARE = 0.9;
 
+/** How many cycles each makes in a round: about as many as it makes in a fifth of a second. */
+const OTHERS = { 'redis-semaphore': 6_000, redlock: 6_000, bottleneck: 400, bullmq: 500 };
+const EVENHAND_CYCLES = 6_000;
+
 const redis = await startRedis();
 const host = await startHost(redis.url);
-const clients = [];
 try {
   await host.pools.put(POOL, { strategy: 'least-concurrency' });
   await fillPool(host, POOL, MEMBERS);
   await compareWithBare();
   await compareWithOthers();
 } finally {
-  for (const client of clients) client.disconnect();
   await host.close();
   await redis.stop();
-}
-
-async function client() {
-  const opened = await openClient(redis.url);
-  clients.push(opened);
-  return opened;
 }
 
 async function compareWithBare() {
@@ -60,40 +50,58 @@ async function compareWithBare() {
   );
 }
 
-/** Those of about the same speed meet each other in long rounds; those that are far slower come after them, in short ones. */
 async function compareWithOthers() {
-  const evenhand = evenhandCycle(host, POOL);
-  const fast = {
-    'redis-semaphore': semaphoreCycle(await client(), MEMBERS),
-    redlock: redlockCycle(await client(), MEMBERS),
-  };
-  const rows = rowsOf(await measure({ evenhand, ...fast }, IN_FLIGHT, LONG_CYCLES));
-  const bottleneck = await bottleneckCycle(redis.url, MEMBERS);
-  const bullmq = await bullmqCycle(redis.url, MEMBERS);
+  const processes = await Promise.all(['evenhand', ...Object.keys(OTHERS)].map(startProcess));
   try {
-    const slow = { bottleneck: bottleneck.cycle, bullmq: bullmq.cycle };
-    rows.push(...rowsOf(await measure({ evenhand, ...slow }, IN_FLIGHT, CYCLES)));
+    const counts = [EVENHAND_CYCLES, ...Object.values(OTHERS)];
+    const contestants = Object.fromEntries(
+      processes.map(({ name, run }, n) => [name, () => run(counts[n], IN_FLIGHT)]),
+    );
+    await interleave(contestants, WARM_UP_ROUNDS);
+    const found = await interleave(contestants, ROUNDS);
+    const rows = Object.keys(OTHERS).map((name) => {
+      const { ratio, span } = ratios(found[name], found.evenhand);
+      return [
+        name,
+        cyclesASecond(found[name]),
+        cyclesASecond(found.evenhand),
+        ratio.toFixed(2),
+        span,
+        atLeast(ratio, 1),
+      ];
+    });
+    printTable(
+      `lease: against other libraries, each in a process of its own; ${IN_FLIGHT} in flight, ${MEMBERS} slots each, ${ROUNDS} rounds in turn`,
+      ['library', 'cycles/s', 'evenhand/s', 'evenhand to it', 'middle half', 'required'],
+      rows,
+    );
   } finally {
-    await bottleneck.close();
-    await bullmq.close();
+    for (const { stop } of processes) stop();
   }
-  printTable(
-    `lease: against other libraries, ${IN_FLIGHT} in flight, ${MEMBERS} slots each; ${ROUNDS} rounds of ${LONG_CYCLES} cycles each, ${CYCLES} for the last two`,
-    ['library', 'cycles/s', 'evenhand/s', 'evenhand to it', 'middle half', 'required'],
-    rows,
-  );
 }
 
-function rowsOf({ evenhand, ...others }) {
-  return Object.entries(others).map(([name, found]) => {
-    const { ratio, span } = ratios(found, evenhand);
-    return [name, cyclesASecond(found), cyclesASecond(evenhand), ratio.toFixed(2), span, atLeast(ratio, 1)];
-  });
+async function startProcess(name) {
+  const child = fork(fileURLToPath(new URL('support/lease.process.mjs', import.meta.url)), [
+    name,
+    redis.url,
+    POOL,
+    MEMBERS,
+  ]);
+  await once(child, 'message');
+  return {
+    name,
+    run: async (cycles, inFlight) => {
+      child.send({ cycles, inFlight });
+      const [microseconds] = await once(child, 'message');
+      return microseconds;
+    },
+    stop: () => child.disconnect(),
+  };
 }
 
-async function measure(cycles, inFlight, count = CYCLES) {
+async function measure(cycles, inFlight) {
   const contestants = Object.fromEntries(
-    Object.entries(cycles).map(([name, cycle]) => [name, () => microsecondsPerCall(cycle, count, inFlight)]),
+    Object.entries(cycles).map(([name, cycle]) => [name, () => microsecondsPerCall(cycle, CYCLES, inFlight)]),
   );
   await interleave(contestants, WARM_UP_ROUNDS);
   return interleave(contestants, ROUNDS);

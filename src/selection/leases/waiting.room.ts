@@ -13,6 +13,7 @@ import { type Acquisition, LeaseScripts, type PollMode, type Wish } from './leas
 
 /** How often a process asks for its waiters, and shows by it that it is alive; a lost message costs no more than this. */
 const POLL_MS = 500;
+const MAX_EARLY = 1_000;
 
 /** What a waiter gets: a selection, the end of its time, or an answer that ends the wait. */
 export type WaitOutcome = Selection | 'TIMED_OUT' | Exclude<AcquisitionResult, { word: 'WAITING' | 'LENT' }>;
@@ -43,6 +44,8 @@ export class WaitingRoom implements BeforeApplicationShutdown {
   readonly process: string;
   private readonly waiters = new Map<string, Waiter>();
   private readonly polling = new Set<string>();
+  /** Waiters that were told before they were known here. */
+  private readonly early = new Set<string>();
   private timer: NodeJS.Timeout | undefined;
   /** Since when Redis has not answered; undefined while it does. */
   private silentSince: number | undefined;
@@ -63,6 +66,7 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     await this.messages.listen(this.process, (waiter) => {
       const found = this.waiters.get(waiter);
       if (found) void this.poll(found.pool, [found], 'keep');
+      else this.noteEarly(waiter);
     });
   }
 
@@ -97,8 +101,10 @@ export class WaitingRoom implements BeforeApplicationShutdown {
       this.timer ??= setInterval(() => {
         this.pollAll();
       }, POLL_MS).unref();
+      const isEarly = this.early.delete(name);
       if (wait.signal?.aborted) giveUp();
       else if (this.closing) void this.poll(waiter.pool, [waiter], 'give-back');
+      else if (isEarly) void this.poll(waiter.pool, [waiter], 'keep');
     });
   }
 
@@ -111,6 +117,12 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     this.closing = true;
     clearInterval(this.timer);
     await Promise.all([...this.byPool()].map(([pool, waiters]) => this.poll(pool, waiters, 'give-back')));
+  }
+
+  /** The other connection may be quicker than the answer that somebody stands in line. */
+  private noteEarly(waiter: string): void {
+    if (this.early.size >= MAX_EARLY) this.early.clear();
+    this.early.add(waiter);
   }
 
   private forget(waiter: Waiter): void {
