@@ -40,11 +40,12 @@ export class PoolAccess {
    */
   async withLifecycle<T>(name: string, work: (pool: StoredPool, lifecycle: LeaseLifecycle) => Promise<T>): Promise<T> {
     const recalled = this.directory.recall(name);
-    const isKnown = recalled && hasLifecycle(this.registry.get(recalled.settings.strategy));
-    if (!isKnown) await this.directory.read(name);
-    return this.with(name, (pool, strategy) => {
-      if (!hasLifecycle(strategy)) throw new NoLeaseLifecycleError(name, strategy.name);
-      return work(pool, strategy);
-    });
+    const known = recalled && this.registry.get(recalled.settings.strategy);
+    // Leases are named, not picked: a copy that is old finds nothing by their names, which is what is to be said.
+    if (known && hasLifecycle(known)) return work(recalled, known);
+    const pool = await this.directory.read(name);
+    const strategy = this.registry.get(pool.settings.strategy);
+    if (!hasLifecycle(strategy)) throw new NoLeaseLifecycleError(name, strategy.name);
+    return work(pool, strategy);
   }
 }

@@ -1,7 +1,7 @@
 /** While fewer calls are under way each goes out at once: Redis and this process are both kept busy. */
-const DIRECT_BELOW = 16;
+const DIRECT_BELOW = 4;
 /** Calls that go out as one, so that several batches are under way at the same time. */
-const MAX_BATCH = 16;
+const MAX_BATCH = 32;
 
 interface Gathered<Ask, Answer> {
   ask: Ask;
@@ -14,17 +14,25 @@ export class CallGatherer<Ask, Answer> {
   private underWay = 0;
   private gathered: Gathered<Ask, Answer>[] = [];
 
-  /** @param send answers each of what it is given, in that order */
-  constructor(private readonly send: (asks: readonly Ask[]) => Promise<readonly Answer[]>) {}
+  private readonly done = (): void => {
+    this.underWay--;
+  };
 
-  async call(ask: Ask): Promise<Answer> {
+  /**
+   * @param sendOne answers what it is given
+   * @param send answers each of what it is given, in that order
+   */
+  constructor(
+    private readonly sendOne: (ask: Ask) => Promise<Answer>,
+    private readonly send: (asks: readonly Ask[]) => Promise<readonly Answer[]>,
+  ) {}
+
+  call(ask: Ask): Promise<Answer> {
     if (this.underWay >= DIRECT_BELOW) return this.gather(ask);
     this.underWay++;
-    try {
-      return (await this.send([ask]))[0] as Answer;
-    } finally {
-      this.underWay--;
-    }
+    const answer = this.sendOne(ask);
+    answer.then(this.done, this.done);
+    return answer;
   }
 
   private gather(ask: Ask): Promise<Answer> {

@@ -6,7 +6,10 @@ const TOKEN_BYTES = 16;
 const TOKENS_AT_ONCE = 256;
 let random = Buffer.alloc(0);
 let used = 0;
-const ID = /^([A-Za-z0-9_-]{22})([.~])([0-9a-f]{1,14})\.([A-Za-z0-9_-]{1,2100})$/;
+/** In URL-safe base64. */
+const TOKEN_LENGTH = 22;
+/** A member id of 512 characters of three bytes each, in base64, and what stands before it. */
+const MAX_ID_LENGTH = 2_100;
 
 /** A lease as Redis names it: `<token><. or ~><fence in hex>.<member id>`; `~` where it has notes. */
 export interface LeaseName {
@@ -26,8 +29,8 @@ export function newToken(): string {
 
 /** The lease of a name that Redis has. */
 export function readLeaseName(name: string): LeaseName {
-  const dot = name.indexOf('.', 23);
-  return { name, fence: Number.parseInt(name.slice(23, dot), 16), memberId: name.slice(dot + 1) };
+  const dot = name.indexOf('.', TOKEN_LENGTH + 1);
+  return { name, fence: fenceIn(name, dot), memberId: name.slice(dot + 1) };
 }
 
 /** The id by which callers know the lease: the name with the member's id in URL-safe base64. */
@@ -35,11 +38,15 @@ export function leaseIdOf({ name, memberId }: LeaseName): string {
   return name.slice(0, name.length - memberId.length) + Buffer.from(memberId).toString('base64url');
 }
 
-/** The lease of such an id; undefined for a text that no lease has. */
+/** The lease of such an id; undefined for a text that no lease has. What is no lease's otherwise Redis will not know. */
 export function readLeaseId(id: string): LeaseName | undefined {
-  const match = ID.exec(id);
-  if (!match) return undefined;
-  const [, token = '', mark = '', fence = '', member = ''] = match;
-  const memberId = Buffer.from(member, 'base64url').toString('utf8');
-  return { name: `${token}${mark}${fence}.${memberId}`, fence: Number.parseInt(fence, 16), memberId };
+  const mark = id.charAt(TOKEN_LENGTH);
+  const end = id.indexOf('.', TOKEN_LENGTH + 1) + 1;
+  if (end === 0 || end === id.length || id.length > MAX_ID_LENGTH || (mark !== '.' && mark !== '~')) return undefined;
+  const memberId = Buffer.from(id.slice(end), 'base64url').toString('utf8');
+  return { name: id.slice(0, end) + memberId, fence: fenceIn(id, end - 1), memberId };
+}
+
+function fenceIn(text: string, end: number): number {
+  return Number.parseInt(text.slice(TOKEN_LENGTH + 1, end), 16);
 }

@@ -59,10 +59,13 @@ const MAX_REGISTRATIONS = 3;
 /** For how many different TTLs of a pool calls are gathered. */
 const MAX_TTLS = 16;
 
+/** A lease, and the letter that says how it is to end. */
+type Ending = readonly [lease: string, how: string];
+
 /** What is kept for a pool as a process remembers it. */
 interface PoolCalls {
   keys: string[];
-  settle: CallGatherer<string, string>;
+  settle: CallGatherer<Ending, Settlement>;
   acquire: Map<number | undefined, CallGatherer<string, AcquisitionResult>>;
 }
 
@@ -84,15 +87,9 @@ export class LeaseScripts {
   }
 
   /** @param how `stale` only looks, since the caller was given another fence than the lease's */
-  async settle(
-    pool: PoolConfig,
-    lease: string,
-    how: 'completed' | 'abandoned' | 'forced' | 'stale',
-  ): Promise<Settlement> {
-    const ask = how.charAt(0) + lease;
-    if (how !== 'stale') return readSettlement(await this.callsOf(pool).settle.call(ask));
-    const [letter = ''] = await this.settleNow(pool, [ask]);
-    return readSettlement(letter);
+  settle(pool: PoolConfig, lease: string, how: 'completed' | 'abandoned' | 'forced' | 'stale'): Promise<Settlement> {
+    const ask = [lease, how.charAt(0)] as const;
+    return how === 'stale' ? this.settleOne(pool, ask) : this.callsOf(pool).settle.call(ask);
   }
 
   async extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
@@ -141,11 +138,16 @@ export class LeaseScripts {
     return { word: 'AT_CAPACITY', retryAfterMs: null };
   }
 
-  private async settleNow(pool: PoolConfig, asks: readonly string[]): Promise<string[]> {
-    const args = asks.flatMap((ask) => [ask.slice(1), ask.charAt(0)]);
-    const reply = await this.run(SETTLE, pool, args);
+  private async settleOne(pool: PoolConfig, ask: Ending): Promise<Settlement> {
+    const reply = await this.run(SETTLE, pool, ask);
     requirePool(reply, pool);
-    return reply.slice(1) as string[];
+    return readSettlement(reply[1] as string);
+  }
+
+  private async settleAll(pool: PoolConfig, asks: readonly Ending[]): Promise<Settlement[]> {
+    const reply = await this.run(SETTLE, pool, asks.flat());
+    requirePool(reply, pool);
+    return asks.map((_, n) => readSettlement(reply[n + 1] as string));
   }
 
   private callsOf(pool: PoolConfig): PoolCalls {
@@ -153,7 +155,10 @@ export class LeaseScripts {
     if (!calls) {
       calls = {
         keys: leaseKeys(pool.keys, pool.indexKeys),
-        settle: new CallGatherer((asks) => this.settleNow(pool, asks)),
+        settle: new CallGatherer(
+          (ask) => this.settleOne(pool, ask),
+          (asks) => this.settleAll(pool, asks),
+        ),
         acquire: new Map(),
       };
       this.calls.set(pool, calls);
@@ -165,10 +170,13 @@ export class LeaseScripts {
     const { acquire } = this.callsOf(pool);
     let gatherer = acquire.get(ttlMs);
     if (!gatherer) {
-      gatherer = new CallGatherer(async (tokens) => {
-        const found = await this.acquireNow(pool, { strategy, tokens, ttlMs });
-        return tokens.map((_, n) => nthOf(found, n));
-      });
+      gatherer = new CallGatherer(
+        (token) => this.acquireNow(pool, { strategy, tokens: [token], ttlMs }),
+        async (tokens) => {
+          const found = await this.acquireNow(pool, { strategy, tokens, ttlMs });
+          return tokens.map((_, n) => nthOf(found, n));
+        },
+      );
       if (acquire.size >= MAX_TTLS) acquire.clear();
       acquire.set(ttlMs, gatherer);
     }
