@@ -198,6 +198,33 @@ class End extends OnLease {
   toString = () => `${this.how}(${this.at}, ${this.loss})`;
 }
 
+/** Many calls at once, several for the same lease: they go out together. */
+class CompleteMany extends Step {
+  constructor(readonly at: readonly number[]) {
+    super();
+  }
+  override check(model: Readonly<LeaseModel>): boolean {
+    return model.made.length > 0;
+  }
+  protected async step(model: LeaseModel, { pool, leases }: Real): Promise<void> {
+    const ids = this.at.map((each) => model.made[Math.floor(each * model.made.length)] ?? '');
+    const answers = await Promise.allSettled(ids.map((lease) => leases.complete(pool, lease)));
+    for (const lease of new Set(ids)) {
+      const before = model.look(lease);
+      const own = answers.filter((_, n) => ids[n] === lease);
+      const now = own.filter((answer) => answer.status === 'fulfilled' && answer.value.status === 'completed');
+      const again = own.filter(
+        (answer) => answer.status === 'fulfilled' && answer.value.status === 'already-completed',
+      );
+      const isLive = typeof before !== 'string';
+      expect(now).toHaveLength(isLive ? 1 : 0);
+      expect(again).toHaveLength(isLive ? own.length - 1 : before === 'completed' ? own.length : 0);
+      if (isLive) model.end(before, 'completed');
+    }
+  }
+  toString = () => `completeMany(${this.at.join()})`;
+}
+
 class Extend extends OnLease {
   constructor(
     at: number,
@@ -366,6 +393,7 @@ export const steps: fc.Arbitrary<Command>[] = [
   fc.tuple(fc.constantFrom('r1', 'r2', 'r3', 'r4'), loss).map((args) => new Retry(...args)),
   fc.tuple(at, fc.constantFrom('completed', 'abandoned', 'forced'), loss).map((args) => new End(...args)),
   fc.tuple(at, fc.constant<'completed'>('completed'), fc.constant<Loss>('none')).map((args) => new End(...args)),
+  fc.array(at, { minLength: 8, maxLength: 12 }).map((each) => new CompleteMany(each)),
   fc.tuple(at, ttl).map((args) => new Extend(...args)),
   fc.integer({ min: 1, max: 5 }).map((count) => new Pass(count * STEP_MS)),
   id.map((member) => new Admit(member)),

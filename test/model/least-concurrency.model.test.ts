@@ -17,7 +17,7 @@ import { LeaseModel } from './lease.model.js';
  *   leases.lua    settle: `if redis.call('ZREM', …) == 0 then return false end` (the gate that makes settling happen once)
  */
 
-const RUNS = Number(process.env['MODEL_RUNS'] ?? 25);
+const RUNS = Number(process.env['MODEL_RUNS'] ?? 150);
 
 let server: RedisServer;
 let proxy: TcpProxy;
