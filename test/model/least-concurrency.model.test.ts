@@ -12,9 +12,21 @@ import { type Real, steps } from './lease.commands.js';
 import { LeaseModel } from './lease.model.js';
 
 /**
- * Random operations on a real Redis, against the plain model. Each of these lines, taken out or changed, made it fail:
+ * Random operations on a real Redis, against the plain model. Each of these lines, taken out or turned round, made it fail
+ * (with MODEL_RUNS=250 where two steps must meet):
  *
- *   leases.lua    settle: `if redis.call('ZREM', …) == 0 then return false end` (the gate that makes settling happen once)
+ *   settle.lua        settle: `if redis.call('ZREM', …) == 0 then return false end`, which makes settling happen once
+ *                     settleMany: `elseif live[n]`, the same for many; `lowered[id] or`, two leases of one member
+ *                     settle: `lower(…)`; lower: the look at the weight; `ZREM full` of a member that has room again
+ *                     forgetNotes: the requestId that is remembered
+ *   lend.lua          pickMember: `inFlight < capacity`; isAtLimit; `sequence + 1`; nextFence: `math.max`
+ *   row.lua           the capacity, the limit, the order of a row, and `sequence + 1`
+ *   acquire.lua       the lease that a repeat finds
+ *   settle.lua, extend.lua of the strategy: the expiry; the extension that would bring it forward
+ *   leased-index.lua  leave: `away`; enter: `oldWeight`
+ *   tick.lua          `readmitSome`
+ *
+ * Taking a member that has become full out of `ready` at once only saves time: whoever picks it next does so as well.
  */
 
 const RUNS = Number(process.env['MODEL_RUNS'] ?? 150);
