@@ -30,11 +30,20 @@ local function readWaiter(waiter)
   }
 end
 
+-- The first in line, or nil; a line that has become empty is no longer noted as one.
+local function headOfLine()
+  if not pool.waiting then return nil end
+  local head = redis.call('ZRANGE', queue, 0, 0)[1]
+  if not head then
+    redis.call('HDEL', settings, 'waiting')
+    pool.waiting = nil
+  end
+  return head
+end
+
 local function leaveLine(waiter)
   redis.call('ZREM', queue, waiter)
-  if redis.call('EXISTS', queue) == 1 then return end
-  redis.call('HDEL', settings, 'waiting')
-  pool.waiting = nil
+  headOfLine()
 end
 
 -- Takes a waiter out of the line, with all that is noted of it.
@@ -69,8 +78,8 @@ end
 -- Hands out what is free to those who wait, in their order.
 local function serve()
   for _ = 1, SERVE_MAX do
-    if not pool.waiting then return end
-    local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
+    local waiter = headOfLine()
+    if not waiter then return end
     local member = not isAtLimit() and pickMember()
     if not member then return end
     local found = readWaiter(waiter)
@@ -85,8 +94,8 @@ end
 -- Takes out of the head of the line, also when nothing is free, those whose time is over or whose process is long gone.
 local function sweep()
   for _ = 1, SERVE_MAX do
-    if not pool.waiting then return end
-    local waiter = redis.call('ZRANGE', queue, 0, 0)[1]
+    local waiter = headOfLine()
+    if not waiter then return end
     local found = readWaiter(waiter)
     if found and found.deadlineMs > nowMs then
       local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)

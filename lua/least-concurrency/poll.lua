@@ -37,6 +37,10 @@ local function told(waiter, requestId)
     dismiss(waiter, readWaiter(waiter))
     return 'LOST'
   end
+  if not pool.waiting then
+    redis.call('HSET', settings, 'waiting', '1')
+    pool.waiting = '1'
+  end
   return 'STILL'
 end
 
