@@ -42,7 +42,7 @@ local function pickMember()
     local record = redis.call('HGET', members, id)
     local weight, own = string.match(record, '^(%d+) (%S+)')
     weight = tonumber(weight)
-    local inFlight, capacity = inFlightAt(score, weight), capacityOf(own, pool.capacity, weight)
+    local inFlight, capacity = inFlightAt(score, weight), capacityOf(own, pool.capacity)
     if inFlight < capacity then
       return { id = id, record = record, weight = weight, inFlight = inFlight, capacity = capacity }
     end

@@ -6,13 +6,14 @@
 
   `sequence` counts the picks of the pool; a member keeps the one of its last pick. After 2^32 picks the ties begin anew,
   and their order is circular: those above the current one are the older ones. The level has 20 bits, 10,000 live leases
-  for each unit of weight and some to spare; all of it fits the 53 bits that a double holds exactly.
+  at weight 1 and some to spare; all of it fits the 53 bits that a double holds exactly.
 
   Needs  stride.lua
 ]]
 local LEVEL = 2 ^ 33
 local LAP = 2 ^ 32
-local LEASES_PER_WEIGHT = 10000
+-- The most live leases of a member that has no capacity; at weight 1 their level still fits.
+local LEASES_MAX = 10000
 
 local function tieAt(sequence, weight)
   return math.fmod(sequence, LAP) * 2 + (weight == 1 and 0 or 1)
@@ -31,6 +32,6 @@ local function inFlightAt(score, weight)
 end
 
 -- The most live leases of a member: its own capacity, or else the pool's, or else what the score can hold.
-local function capacityOf(own, poolCapacity, weight)
-  return tonumber(own) or tonumber(poolCapacity) or LEASES_PER_WEIGHT * weight
+local function capacityOf(own, poolCapacity)
+  return tonumber(own) or tonumber(poolCapacity) or LEASES_MAX
 end

@@ -13,7 +13,7 @@ end
 local function weightAndCapacity(id)
   local weight, capacity = string.match(redis.call('HGET', members, id), '^(%d+) (%S+)')
   weight = tonumber(weight)
-  return weight, capacityOf(capacity, pool.capacity, weight)
+  return weight, capacityOf(capacity, pool.capacity)
 end
 
 -- One live lease less for its member, wherever that is. Nearly always that is one that is ready and of weight 1.

@@ -21,7 +21,7 @@ local function lendRow(firstToken)
     local own = string.match(records[n], '^1 (%S+)')
     if not own then return false end
     inFlights[n] = math.floor(row[n * 2] / LEVEL) / STRIDE
-    capacities[n] = capacityOf(own, pool.capacity, 1)
+    capacities[n] = capacityOf(own, pool.capacity)
     if inFlights[n] >= capacities[n] then return false end
   end
 
