@@ -1,7 +1,7 @@
 --[[
   The keys that every script about leases takes, in this order, the server's clock, and the pool's settings and counters.
 
-  KEYS[1]   settings  hash    the pool's settings, and what its scripts keep: fence, sequence, due, waiting, endedSince, readmit
+  KEYS[1]   settings  hash    the pool's settings, and what its scripts keep: fence, sequence, due, waiting, endedSince, reseat
   KEYS[2]   members   hash    member id -> record (see member-record.lua)
   KEYS[3]   leases    zset    lease -> when it expires, in ms
   KEYS[4]   ended     hash    the first 22 characters of an ended lease, or ? and a requestId -> how it ended
@@ -25,7 +25,7 @@
     due         no lease expires before that, and somebody looks at the pool by then; absent while there is none
     waiting     '1' while somebody stands in line
     endedSince  when the hash of ended leases was begun
-    readmit     see tick.lua
+    reseat      see tick.lua
 ]]
 local settings, members, leases, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local endedOld, notes, queue, seen = KEYS[5], KEYS[6], KEYS[7], KEYS[8]

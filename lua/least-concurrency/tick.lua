@@ -1,6 +1,6 @@
 --[[
-  Do what is due in a pool: settle leases that have expired, take back into the index members that a raised capacity has
-  room for, hand out what is free, and say when to look again. One bounded step; safe to repeat.
+  Do what is due in a pool: settle leases that have expired, put members where a changed capacity wants them, hand out
+  what is free, and say when to look again. One bounded step; safe to repeat.
 
   KEYS     see include/lease-keys.lua
   KEYS[13] eligible  zset  ids of the eligible members
@@ -14,36 +14,42 @@
 --@include include/settle.lua
 --@include include/waiters.lua
 local eligible = KEYS[13]
-local SETTLE_STEP, READMIT_STEP = 100, 200
+local SETTLE_STEP, RESEAT_STEP = 100, 200
 local WAITERS_MS = 1000
 
 if not pool.strategy then return { 0, -1 } end
 
--- From the member after the last one of the step before, whose name `readmit` holds.
-local function readmitSome(after)
+-- Puts members where a changed capacity wants them, from the one after the last of the step before, which `reseat` holds.
+local function reseatSome(after)
   local first = after == '' and '-' or '(' .. after
-  local ids = redis.call('ZRANGEBYLEX', eligible, first, '+', 'LIMIT', 0, READMIT_STEP)
+  local ids = redis.call('ZRANGEBYLEX', eligible, first, '+', 'LIMIT', 0, RESEAT_STEP)
   for _, id in ipairs(ids) do
-    local score = tonumber(redis.call('ZSCORE', full, id) or nil)
+    local from, to = full, ready
+    local score = redis.call('ZSCORE', full, id)
+    if not score then
+      from, to = ready, full
+      score = redis.call('ZSCORE', ready, id)
+    end
     if score then
       local weight, capacity = weightAndCapacity(id)
-      if inFlightAt(score, weight) < capacity then
-        redis.call('ZREM', full, id)
-        redis.call('ZADD', ready, score, id)
+      local isFull = inFlightAt(tonumber(score), weight) >= capacity
+      if isFull == (to == full) then
+        redis.call('ZREM', from, id)
+        redis.call('ZADD', to, score, id)
       end
     end
   end
-  if #ids < READMIT_STEP then
-    redis.call('HDEL', settings, 'readmit')
+  if #ids < RESEAT_STEP then
+    redis.call('HDEL', settings, 'reseat')
     return false
   end
-  redis.call('HSET', settings, 'readmit', ids[#ids])
+  redis.call('HSET', settings, 'reseat', ids[#ids])
   return true
 end
 
 local more = settleExpired(SETTLE_STEP) == SETTLE_STEP
-local after = redis.call('HGET', settings, 'readmit')
-if after then more = readmitSome(after) or more end
+local after = redis.call('HGET', settings, 'reseat')
+if after then more = reseatSome(after) or more end
 local waitingBefore = redis.call('ZCARD', queue)
 if waitingBefore > 0 then
   serve()

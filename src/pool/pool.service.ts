@@ -157,7 +157,10 @@ export class PoolService implements OnApplicationBootstrap {
       this.directory.indexOf(current.settings.strategy).kind === this.directory.indexOf(settings.strategy).kind;
     const { settings: settingsKey, leases, waiters } = wanted.keys;
     const keys = [settingsKey, current.indexKeys[0] as string, wanted.indexKeys[0] as string, leases, waiters];
-    const fields = [...settingsFields(known ? changes : settings), ...this.readmission(settings.strategy)];
+    const fields = [
+      ...settingsFields(known ? changes : settings),
+      ...(changes.capacity === undefined ? [] : this.reseating(settings.strategy)),
+    ];
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
     return PUT.run(this.redis, keys, [
       known?.settings.strategy ?? '',
@@ -167,9 +170,9 @@ export class PoolService implements OnApplicationBootstrap {
     ]);
   }
 
-  /** Members at a capacity that may have been raised are looked at again, in steps. */
-  private readmission(strategy: string): string[] {
-    return hasLifecycle(this.registry.get(strategy)) ? ['readmit', ''] : [];
+  /** What a changed capacity means for each member is looked at in steps, see lua/least-concurrency/tick.lua. */
+  private reseating(strategy: string): string[] {
+    return hasLifecycle(this.registry.get(strategy)) ? ['reseat', ''] : [];
   }
 
   /** The list of pools is in another slot of a cluster: a pool that was made again in between goes back into it. */

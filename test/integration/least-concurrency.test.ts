@@ -358,7 +358,7 @@ describe('capacity and limit', () => {
     expect((await app.selection.selectBatch('shop', { count: 200 })).selections).toHaveLength(200);
     expect((await app.selection.selectBatch('shop', { count: 200 })).selections).toHaveLength(200);
     expect((await app.selection.selectBatch('shop', { count: 200 })).selections).toHaveLength(50);
-    expect(await redis.hexists('evenhand:{shop}:settings', 'readmit')).toBe(0);
+    expect(await redis.hexists('evenhand:{shop}:settings', 'reseat')).toBe(0);
   });
 });
 

@@ -24,7 +24,7 @@ import { LeaseModel } from './lease.model.js';
  *   acquire.lua       the lease that a repeat finds
  *   settle.lua, extend.lua of the strategy: the expiry; the extension that would bring it forward
  *   leased-index.lua  leave: `away`; enter: `oldWeight`
- *   tick.lua          `readmitSome`
+ *   tick.lua          `reseatSome`
  *
  * Taking a member that has become full out of `ready` at once only saves time: whoever picks it next does so as well.
  */
