@@ -29,13 +29,15 @@ local function lower(id)
   local weight, capacity = weightAndCapacity(id)
   local inFlight = inFlightAt(score, weight) - 1
   local isFullStill = isFull and inFlight >= capacity
-  redis.call('ZADD', isFullStill and full or ready, loadScore(inFlight, weight, tieOf(score)), id)
+  local tie = tieOf(score)
+  tie = tie - math.fmod(tie, 2) + (weight == 1 and 0 or 1)
+  redis.call('ZADD', isFullStill and full or ready, loadScore(inFlight, weight, tie), id)
   if isFull and not isFullStill then redis.call('ZREM', full, id) end
 end
 
 -- Begins a new generation of ended leases where the one that there is has grown old, or, looked at now and then, large.
 local function turnOver(isLookedAt)
-  local isOld = not pool.endedSince or nowMs - pool.endedSince > GENERATION_MS
+  local isOld = not pool.endedSince or math.abs(nowMs - pool.endedSince) > GENERATION_MS
   if not isOld and not (isLookedAt and redis.call('HLEN', ended) >= GENERATION_MAX) then return end
   if redis.call('EXISTS', ended) == 1 then
     redis.call('UNLINK', endedOld)

@@ -58,7 +58,7 @@ end
 -- Whether the process of a waiter can take what it is handed; it has been told by then.
 local function takes(waiter, found)
   if not found then return false end
-  local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)
+  local unseenMs = math.abs(nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0))
   local isGone = unseenMs > DEAD_MS
   if not isGone then
     if found.deadlineMs <= nowMs then return false end
@@ -69,7 +69,8 @@ local function takes(waiter, found)
 end
 
 local function handOver(waiter, found, member)
-  local lease = lend(member, waiter, HAND_OVER_MS, found.note)
+  -- Not longer than the lease itself: confirming it must not bring its expiry forward.
+  local lease = lend(member, waiter, math.min(HAND_OVER_MS, found.ttlMs), found.note)
   leaveLine(waiter)
   redis.call('HSET', notes, 'g' .. waiter, lease)
   if found.requestId ~= '' then redis.call('HSET', notes, 'r' .. found.requestId, found.hash .. ' ' .. lease) end

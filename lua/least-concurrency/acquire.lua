@@ -24,7 +24,7 @@ local strategy, ttlMs, registeredMs, wish = ARGV[1], tonumber(ARGV[2]), tonumber
 local FIRST_TOKEN = 5
 
 if pool.strategy ~= strategy then return { 'STALE' } end
-ttlMs = ttlMs or pool.ttlMs
+ttlMs = ttlMs or math.min(pool.ttlMs, pool.maxTtlMs)
 if ttlMs > pool.maxTtlMs then return { 'TTL_TOO_LONG', pool.maxTtlMs } end
 
 local reply = { '', nowMs, nowMs + ttlMs, '', -1 }
@@ -118,7 +118,7 @@ writePool()
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 local retryAfterMs = first[2] and math.max(0, tonumber(first[2]) - nowMs) or -1
 if nextToken == FIRST_TOKEN and waitMs > 0 and redis.call('ZCARD', queue) < WAITERS_MAX then
-  if not isWatched(nowMs + 1500, nowMs + 500) then return { 'REGISTER', nowMs + 1000 } end
+  if not isWatched(nowMs + 1000, nowMs + 500) then return { 'REGISTER', nowMs + 1000 } end
   local waiter = ARGV[FIRST_TOKEN]
   if ticket == '-' then ticket = string.format('%.0f', nextFence()) end
   stand(waiter, ticket)

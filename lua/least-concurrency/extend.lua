@@ -37,7 +37,7 @@ end
 
 local reply = { '' }
 for at = 1, #ARGV, 3 do
-  reply[#reply + 1] = extend(ARGV[at], tonumber(ARGV[at + 1]) or pool.ttlMs, ARGV[at + 2] == '1')
+  reply[#reply + 1] = extend(ARGV[at], tonumber(ARGV[at + 1]) or math.min(pool.ttlMs, pool.maxTtlMs), ARGV[at + 2] == '1')
 end
 if mayHaveExpired() then settleExpired(SETTLE_IN_PASSING) end
 serve()

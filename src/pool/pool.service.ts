@@ -153,13 +153,14 @@ export class PoolService implements OnApplicationBootstrap {
     requireTtlWithinMax(settings);
     const wanted = this.directory.configOf(name, settings);
     const current = known ?? wanted;
-    const sameKind =
-      this.directory.indexOf(current.settings.strategy).kind === this.directory.indexOf(settings.strategy).kind;
+    const [from, to] = [current, wanted].map(({ settings: each }) => this.directory.indexOf(each.strategy));
+    // An index of several keys is carried over in steps.
+    const sameKind = from?.kind === to?.kind && to?.parts.length === 1;
     const { settings: settingsKey, leases, waiters } = wanted.keys;
     const keys = [settingsKey, current.indexKeys[0] as string, wanted.indexKeys[0] as string, leases, waiters];
     const fields = [
       ...settingsFields(known ? changes : settings),
-      ...(changes.capacity === undefined ? [] : this.reseating(settings.strategy)),
+      ...(await this.reseating(name, settings.strategy, changes)),
     ];
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
     return PUT.run(this.redis, keys, [
@@ -170,9 +171,14 @@ export class PoolService implements OnApplicationBootstrap {
     ]);
   }
 
-  /** What a changed capacity means for each member is looked at in steps, see lua/least-concurrency/tick.lua. */
-  private reseating(strategy: string): string[] {
-    return hasLifecycle(this.registry.get(strategy)) ? ['reseat', ''] : [];
+  /**
+   * What a changed capacity means for each member is looked at in steps, see lua/least-concurrency/tick.lua. Should this
+   * process die before they are all done, the index of what is due says that somebody has to go on.
+   */
+  private async reseating(name: string, strategy: string, { capacity }: PoolChanges): Promise<string[]> {
+    if (capacity === undefined || !hasLifecycle(this.registry.get(strategy))) return [];
+    await this.upkeep.register(name);
+    return ['reseat', ''];
   }
 
   /** The list of pools is in another slot of a cluster: a pool that was made again in between goes back into it. */

@@ -2,7 +2,7 @@ import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
-import { KeyNames } from '../selection/key.names.js';
+import { KeyNames, dueEntry } from '../selection/key.names.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
@@ -36,8 +36,14 @@ export class PoolUpkeep implements OnModuleInit {
   async catchUp(pool: string): Promise<void> {
     let { more, nextMs } = await this.step(pool);
     if (nextMs === null) return;
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, `${pool}!`));
+    await redisCall(this.redis.zadd(this.names.due(), nextMs, dueEntry(pool, nextMs)));
     while (more) ({ more, nextMs } = await this.step(pool));
+  }
+
+  /** Has somebody look at the pool soon. */
+  async register(pool: string): Promise<void> {
+    const nowMs = Date.now();
+    await redisCall(this.redis.zadd(this.names.due(), nowMs, dueEntry(pool, nowMs)));
   }
 
   private async step(name: string): Promise<Upkeep> {

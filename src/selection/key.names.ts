@@ -42,7 +42,7 @@ export class KeyNames {
     return `${this.prefix}:pools`;
   }
 
-  /** Sorted set: pool, or pool and "!" where it was registered anew -> when something is due in it, in milliseconds. */
+  /** Sorted set: pool, or an entry of `dueEntry` -> when something is due in it, in milliseconds. */
   due(): string {
     return `${this.prefix}:due`;
   }
@@ -100,6 +100,11 @@ export function catalogueKeys(keys: PoolKeys): string[] {
     keys.removed,
     keys.lock,
   ];
+}
+
+/** What registers a pool in the index of what is due. Each time has an entry of its own: one that is there already is not it. */
+export function dueEntry(pool: string, atMs: number): string {
+  return `${pool}!${atMs}`;
 }
 
 /** The keys in the order in which lua/include/lease-keys.lua takes them; the strategy's index follows. */

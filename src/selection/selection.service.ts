@@ -79,7 +79,7 @@ export class SelectionService implements BeforeApplicationShutdown {
     const handle = new LeaseHandle(pool, selection, performance.now() + ttlMs, this.leases, (ended) => {
       this.keeper.release(ended);
     });
-    if (selection.lease) this.keeper.keep(handle, ttlMs);
+    if (selection.lease) this.keeper.keep(handle, selection.lease);
     return handle;
   }
 

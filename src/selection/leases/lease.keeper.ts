@@ -1,7 +1,9 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { ValidationFailedError } from '../../errors/domain.errors.js';
+import type { Lease } from '../selection.types.js';
 import type { LeaseHandle } from './lease.handle.js';
 import { LeaseService } from './lease.service.js';
-import { MAX_EXTENSIONS } from './lease.types.js';
+import { type ExtensionResult, MAX_EXTENSIONS } from './lease.types.js';
 
 /** A lease is extended when this part of its time is over. */
 const BEAT_AT = 1 / 3;
@@ -9,10 +11,14 @@ const BEAT_AT = 1 / 3;
 const ALONG = 1 / 12;
 /** After a beat that failed. */
 const RETRY_MS = 500;
+/** The shortest that can be asked for. */
+const MIN_TTL_MS = 1_000;
 
 interface Kept {
   handle: LeaseHandle;
   ttlMs: number;
+  /** By the server's clock. */
+  expiresMs: number;
   nextBeatMs: number;
 }
 
@@ -21,12 +27,14 @@ interface Kept {
 export class LeaseKeeper implements OnApplicationShutdown {
   private readonly kept = new Map<LeaseHandle, Kept>();
   private timer: NodeJS.Timeout | undefined;
+  private timerMs = Number.POSITIVE_INFINITY;
 
   constructor(private readonly leases: LeaseService) {}
 
-  keep(handle: LeaseHandle, ttlMs: number): void {
-    this.kept.set(handle, { handle, ttlMs, nextBeatMs: performance.now() + ttlMs * BEAT_AT });
-    this.schedule();
+  keep(handle: LeaseHandle, { ttlMs, expiresAt }: Lease): void {
+    const nextBeatMs = performance.now() + ttlMs * BEAT_AT;
+    this.kept.set(handle, { handle, ttlMs, expiresMs: Date.parse(expiresAt), nextBeatMs });
+    if (nextBeatMs < this.timerMs) this.wakeAt(nextBeatMs);
   }
 
   release(handle: LeaseHandle): void {
@@ -40,17 +48,21 @@ export class LeaseKeeper implements OnApplicationShutdown {
 
   /** One timer, for the first beat or the first expiry. */
   private schedule(): void {
+    let firstMs = Number.POSITIVE_INFINITY;
+    for (const { handle, nextBeatMs } of this.kept.values()) {
+      firstMs = Math.min(firstMs, handle.validUntilMs, nextBeatMs);
+    }
+    this.wakeAt(firstMs);
+  }
+
+  private wakeAt(atMs: number): void {
     clearTimeout(this.timer);
-    if (this.kept.size === 0) return;
-    const first = Math.min(
-      ...[...this.kept.values()].map(({ handle, nextBeatMs }) => Math.min(handle.validUntilMs, nextBeatMs)),
-    );
-    this.timer = setTimeout(
-      () => {
-        this.beat();
-      },
-      Math.max(1, first - performance.now()),
-    ).unref();
+    this.timerMs = atMs;
+    if (atMs === Number.POSITIVE_INFINITY) return;
+    const wake = () => {
+      this.beat();
+    };
+    this.timer = setTimeout(wake, Math.max(1, atMs - performance.now())).unref();
   }
 
   private beat(): void {
@@ -62,8 +74,9 @@ export class LeaseKeeper implements OnApplicationShutdown {
       } else if (each.nextBeatMs - each.ttlMs * ALONG <= nowMs) {
         // Until the answer is there.
         each.nextBeatMs = nowMs + RETRY_MS;
-        const { pool } = each.handle;
-        due.set(pool, [...(due.get(pool) ?? []), each]);
+        const group = due.get(each.handle.pool);
+        if (group) group.push(each);
+        else due.set(each.handle.pool, [each]);
       }
     }
     for (const [pool, kept] of due) {
@@ -75,19 +88,34 @@ export class LeaseKeeper implements OnApplicationShutdown {
 
   /** Never rejects: a beat that fails is repeated, until the leases are lost. */
   private async extend(pool: string, kept: readonly Kept[]): Promise<void> {
-    const sentMs = performance.now();
-    const asked = kept.map(({ handle, ttlMs }) => ({ id: handle.lease?.id ?? '', ttlMs }));
-    const answered = await this.leases.extendBatch(pool, { leases: asked }).catch(() => undefined);
-    if (!answered) return;
+    const answers = await this.ask(pool, kept).catch(() => undefined);
+    if (!answers) return;
+    const nowMs = performance.now();
     kept.forEach((each, n) => {
       if (!this.kept.has(each.handle)) return;
-      if (answered.leases[n]?.status === 'extended') {
-        each.handle.validUntilMs = sentMs + each.ttlMs;
-        each.nextBeatMs = sentMs + each.ttlMs * BEAT_AT;
-      } else {
+      const answer = answers[n];
+      if (answer?.expiresAt === undefined) {
         each.handle.lose('expired');
+        return;
       }
+      // By how much the server has pushed it out.
+      const expiresMs = Date.parse(answer.expiresAt);
+      each.handle.validUntilMs += expiresMs - each.expiresMs;
+      each.expiresMs = expiresMs;
+      each.nextBeatMs = nowMs + (each.handle.validUntilMs - nowMs) * BEAT_AT;
     });
     this.schedule();
+  }
+
+  /** A pool whose longest TTL was lowered gives what it gives by default. */
+  private async ask(pool: string, kept: readonly Kept[]): Promise<ExtensionResult[]> {
+    const ids = kept.map(({ handle }) => handle.lease?.id ?? '');
+    const asked = ids.map((id, n) => ({ id, ttlMs: Math.max(MIN_TTL_MS, kept[n]?.ttlMs ?? 0) }));
+    try {
+      return (await this.leases.extendBatch(pool, { leases: asked })).leases;
+    } catch (error) {
+      if (!(error instanceof ValidationFailedError)) throw error;
+      return (await this.leases.extendBatch(pool, { leases: ids.map((id) => ({ id })) })).leases;
+    }
   }
 }

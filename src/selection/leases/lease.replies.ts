@@ -27,6 +27,7 @@ export type Told = Selection | 'STILL' | 'LOST';
 const ENDINGS: Readonly<Record<string, LeaseEnding>> = { c: 'completed', a: 'abandoned', e: 'expired', f: 'forced' };
 const FIRST_PICK = 5;
 const FIELDS_PER_PICK = 3;
+const FIRST_WAITER = 2;
 const FIELDS_PER_WAITER = 5;
 
 export function readAcquisition(reply: Reply): AcquisitionResult {
@@ -63,11 +64,11 @@ function shortageOf(word: Shortage['word'], retryAfterMs: number): Shortage {
 }
 
 /** What the n-th of the waiters is told. */
-export function readTold([, nowMs, ...fields]: Reply, n: number): Told {
-  const own = fields.slice(n * FIELDS_PER_WAITER) as [string, string, number, number, string];
-  const [word, lease, expiresMs, assigned, record] = own;
-  if (word !== 'LEASE') return word === 'STILL' ? 'STILL' : 'LOST';
-  return toSelection(lease, assigned, record, Number(nowMs), expiresMs);
+export function readTold(reply: Reply, n: number): Told {
+  const at = FIRST_WAITER + n * FIELDS_PER_WAITER;
+  if (reply[at] !== 'LEASE') return reply[at] === 'STILL' ? 'STILL' : 'LOST';
+  const [lease, expiresMs, assigned, record] = reply.slice(at + 1, at + FIELDS_PER_WAITER);
+  return toSelection(lease as string, assigned as number, record as string, Number(reply[1]), Number(expiresMs));
 }
 
 function toSelection(lease: string, assigned: number, record: string, nowMs: number, expiresMs: number): Selection {

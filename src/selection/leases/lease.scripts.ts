@@ -1,11 +1,11 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { PoolNotFoundError } from '../../errors/domain.errors.js';
+import { PoolNotFoundError, RedisUnavailableError } from '../../errors/domain.errors.js';
 import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
-import { KeyNames, leaseKeys } from '../key.names.js';
+import { KeyNames, dueEntry, leaseKeys } from '../key.names.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
 import { CallGatherer } from './call.gatherer.js';
 import type { Extended, ExtensionRequest, Settlement } from './lease.lifecycle.js';
@@ -133,9 +133,9 @@ export class LeaseScripts {
       }
       registeredMs = reply[1] as number;
       // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
-      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, `${pool.name}!`));
+      await redisCall(this.redis.zadd(this.names.due(), registeredMs, dueEntry(pool.name, registeredMs)));
     }
-    return { word: 'AT_CAPACITY', retryAfterMs: null };
+    throw new RedisUnavailableError(`The pool "${pool.name}" could not be registered in time. Try again.`);
   }
 
   private async settleOne(pool: PoolConfig, ask: Ending): Promise<Settlement> {

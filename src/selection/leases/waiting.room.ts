@@ -13,6 +13,7 @@ import { type Acquisition, LeaseScripts, type PollMode, type Wish } from './leas
 
 /** How often a process asks for its waiters, and shows by it that it is alive; a lost message costs no more than this. */
 const POLL_MS = 500;
+const POLL_AT_ONCE = 500;
 const MAX_EARLY = 1_000;
 
 /** What a waiter gets: a selection, the end of its time, or an answer that ends the wait. */
@@ -92,9 +93,9 @@ export class WaitingRoom implements BeforeApplicationShutdown {
           else resolve(outcome);
         },
       };
-      const timer = setTimeout(() => void this.poll(waiter.pool, [waiter], 'leave'), wait.ask.wish.waitMs);
+      const timer = setTimeout(() => void this.leave(waiter, 'leave'), wait.ask.wish.waitMs);
       const giveUp = () => {
-        void this.poll(waiter.pool, [waiter], 'give-back');
+        void this.leave(waiter, 'give-back');
       };
       wait.signal?.addEventListener('abort', giveUp);
       this.waiters.set(waiter.key, waiter);
@@ -106,6 +107,17 @@ export class WaitingRoom implements BeforeApplicationShutdown {
       else if (this.closing) void this.poll(waiter.pool, [waiter], 'give-back');
       else if (isEarly) void this.poll(waiter.pool, [waiter], 'keep');
     });
+  }
+
+  /** Of two that wait for the same lease the one that goes leaves the place to the other. */
+  private async leave(waiter: Waiter, mode: PollMode): Promise<void> {
+    if (waiter.requestId !== '' && this.hasTwin(waiter)) waiter.end('TIMED_OUT');
+    else await this.poll(waiter.pool, [waiter], mode);
+  }
+
+  private hasTwin(waiter: Waiter): boolean {
+    for (const other of this.waiters.values()) if (other !== waiter && other.name === waiter.name) return true;
+    return false;
   }
 
   get size(): number {
@@ -146,20 +158,34 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     for (const [pool, waiters] of this.byPool()) {
       if (this.polling.has(pool.name)) continue;
       this.polling.add(pool.name);
-      void this.poll(pool, waiters, 'keep').finally(() => this.polling.delete(pool.name));
+      void this.pollInTurn(pool, waiters).finally(() => this.polling.delete(pool.name));
     }
+  }
+
+  /** So many at once that no script is long. */
+  private async pollInTurn(pool: PoolConfig, waiters: readonly Waiter[]): Promise<void> {
+    for (let at = 0; at < waiters.length; at += POLL_AT_ONCE)
+      await this.poll(pool, waiters.slice(at, at + POLL_AT_ONCE), 'keep');
   }
 
   /** Asks for these waiters and tells each of them what there is to tell. Never rejects. */
   private async poll(pool: PoolConfig, waiters: readonly Waiter[], mode: PollMode): Promise<void> {
     const askedAt = Date.now();
-    const asked = waiters.map(({ name, requestId }) => ({ waiter: name, requestId }));
     try {
-      const told = await this.scripts.poll(pool, this.process, mode, asked);
+      const told = await this.scripts.poll(pool, this.process, mode, waiters.map(asked));
       this.silentSince = undefined;
-      await Promise.all(waiters.map((waiter, n) => this.tell(waiter, told[n] ?? 'LOST', mode)));
+      await Promise.all(waiters.map((waiter, n) => this.tellSafely(waiter, told[n] ?? 'LOST', mode)));
     } catch (error) {
       this.fail(waiters, error, mode, askedAt);
+    }
+  }
+
+  /** What goes wrong for one is not the others' trouble. */
+  private async tellSafely(waiter: Waiter, told: Told, mode: PollMode): Promise<void> {
+    try {
+      await this.tell(waiter, told, mode);
+    } catch (error) {
+      this.fail([waiter], error, mode, Date.now());
     }
   }
 
@@ -185,7 +211,12 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     const { ticket, ask } = waiter;
     const wish = { ...ask.wish, ticket, waitMs: Math.max(1, waiter.deadlineMs - Date.now()) };
     const found = await this.scripts.acquire(waiter.pool, { ...waiter.ask, wish });
-    if (found.word === 'WAITING') return;
+    if (found.word === 'WAITING') {
+      // The caller may have gone while it was put back.
+      if (!this.waiters.has(waiter.key))
+        await this.scripts.poll(waiter.pool, this.process, 'give-back', [asked(waiter)]);
+      return;
+    }
     const [selection] = found.word === 'LENT' ? found.selections : [];
     if (selection) await this.deliver(waiter, selection);
     else waiter.end(found.word === 'LENT' ? 'TIMED_OUT' : found);
@@ -199,4 +230,8 @@ export class WaitingRoom implements BeforeApplicationShutdown {
     if (failure instanceof RedisUnavailableError && isShort && mode === 'keep') return;
     for (const waiter of waiters) waiter.end(mode === 'give-back' && this.closing ? new ShuttingDownError() : failure);
   }
+}
+
+function asked({ name, requestId }: Waiter): { waiter: string; requestId: string } {
+  return { waiter: name, requestId };
 }
