@@ -13,8 +13,8 @@ import { toProblem } from './problem.js';
 import { problemHeaders } from './problem.table.js';
 import { requireOwnOrigin } from './web.origin.js';
 
-/** A member id of 512 characters, each percent-encoded as up to nine. */
-const MAX_PARAM_LENGTH = 512 * 9;
+/** More than Node takes of all headers: what a name may be is for the services to say. */
+const MAX_PARAM_LENGTH = 16_384;
 /** How long a request may take to arrive whole. */
 const REQUEST_TIMEOUT_MS = 120_000;
 

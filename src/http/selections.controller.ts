@@ -36,7 +36,7 @@ export class SelectionsController {
   select(@Req() request: HttpRequest) {
     const body = readJsonBody(request) as SelectionRequest;
     const pool = pathParameter(request, 'pool');
-    return body.waitMs ? this.wait(pool, body, request) : this.selection.select(pool, body);
+    return waits(body) ? this.wait(pool, body, request) : this.selection.select(pool, body);
   }
 
   @Post('batch')
@@ -68,4 +68,9 @@ export class SelectionsController {
       socket.off('close', hangUp);
     }
   }
+}
+
+/** Before anything is checked: a body may be any JSON. */
+function waits(body: unknown): boolean {
+  return typeof body === 'object' && body !== null && 'waitMs' in body && body.waitMs !== 0;
 }

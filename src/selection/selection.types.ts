@@ -5,7 +5,7 @@ import type { Labels } from '../pool/member.js';
 export const MAX_BATCH = 1_000;
 
 const NO_CONTROL = /^[^\p{Cc}\p{Cs}]*$/u;
-const CONTROL_RULE = 'must hold no control characters';
+const CONTROL_RULE = 'must be text without control characters';
 
 /**
  * What a selection may ask for. The lease fields are taken without effect where the pool's strategy has no lease

@@ -44,6 +44,7 @@ export function readLeaseId(id: string): LeaseName | undefined {
   const end = id.indexOf('.', TOKEN_LENGTH + 1) + 1;
   if (end === 0 || end === id.length || id.length > MAX_ID_LENGTH || (mark !== '.' && mark !== '~')) return undefined;
   const memberId = Buffer.from(id.slice(end), 'base64url').toString('utf8');
+  if (Buffer.from(memberId).toString('base64url') !== id.slice(end)) return undefined;
   return { name: id.slice(0, end) + memberId, fence: fenceIn(id, end - 1), memberId };
 }
 

@@ -31,7 +31,7 @@ export type Extension = z.input<typeof extensionSchema>;
 
 export const extensionBatchSchema = z.strictObject({
   leases: z
-    .array(z.strictObject({ id: z.string().min(1).max(4_096), ttlMs: ttlMs.optional() }))
+    .array(z.strictObject({ id: z.string(), ttlMs: ttlMs.optional() }))
     .min(1)
     .max(MAX_EXTENSIONS),
 });

@@ -8,7 +8,7 @@ import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../
 import { type LeaseName, newToken } from '../leases/lease.name.js';
 import type { AcquisitionResult } from '../leases/lease.replies.js';
 import { type Acquisition, LeaseScripts } from '../leases/lease.scripts.js';
-import { type WaitOutcome, WaitingRoom } from '../leases/waiting.room.js';
+import { WaitingRoom } from '../leases/waiting.room.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
 import { LEASED_INDEX } from './leased.index.js';
@@ -16,6 +16,7 @@ import type { PoolConfig, SelectionStrategy } from './selection.strategy.js';
 
 /** The most leases that one batch may ask for. */
 const MAX_LEASE_BATCH = 200;
+const NOTHING: SelectionResult = { selection: null, reason: 'AT_CAPACITY', retryAfterMs: null };
 
 /**
  * Lends the eligible member with the least work in progress for its weight, among equals the one picked longest ago. A
@@ -41,13 +42,16 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     const { waiter, ticket } = found;
     const { wish } = ask;
     if (!wish) throw new PoolOutdatedError(pool.name);
-    const outcome = await this.room.wait({
-      pool,
-      ask: { ...ask, tokens: [waiter], wish },
-      ticket,
-      ...(signal && { signal }),
-    });
-    return this.waited(pool, outcome);
+    const wait = { pool, ask: { ...ask, tokens: [waiter], wish }, ticket, ...(signal && { signal }) };
+    const outcome = await this.room.wait(wait);
+    if (outcome !== 'TIMED_OUT')
+      return 'member' in outcome
+        ? { selection: outcome, reason: null, retryAfterMs: null }
+        : this.answer(pool, outcome);
+    if (signal?.aborted) return NOTHING;
+    // Why there is nothing, now that nobody waits any more; or what has just come free.
+    const last = { ...ask, tokens: [newToken()], wish: { ...wish, waitMs: 0 } };
+    return this.answer(pool, await this.scripts.acquire(pool, last));
   }
 
   async selectBatch(pool: PoolConfig, count: number, request: SelectionRequest): Promise<BatchResult> {
@@ -88,18 +92,12 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     return { ...plain, wish: { waitMs, process: this.room.process, hash, requestId, owner } };
   }
 
-  private waited(pool: PoolConfig, outcome: WaitOutcome): Promise<SelectionResult> | SelectionResult {
-    if (outcome === 'TIMED_OUT') return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: null };
-    if ('member' in outcome) return { selection: outcome, reason: null, retryAfterMs: null };
-    return this.answer(pool, outcome);
-  }
-
   private async answer(pool: PoolConfig, found: AcquisitionResult): Promise<SelectionResult> {
     if (found.word === 'LENT') return { selection: found.selections[0] ?? null, reason: null, retryAfterMs: null };
     if (found.word === 'REUSED') throw new RequestIdReusedError(found.endedAs);
     if (found.word === 'STALE' || found.word === 'WAITING') throw new PoolOutdatedError(pool.name);
-    const { retryAfterMs } = found;
-    return { selection: null, reason: found.word === 'NONE' ? await this.whyNone(pool) : 'AT_CAPACITY', retryAfterMs };
+    if (found.word === 'NONE') return { selection: null, reason: await this.whyNone(pool), retryAfterMs: null };
+    return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: found.retryAfterMs };
   }
 
   /** @throws PoolOutdatedError when members are on their way into this strategy's index */
@@ -120,8 +118,8 @@ function requireBatch(count: number, { requestId }: SelectionRequest): void {
   if (requestId !== undefined) refuse('requestId', 'is for single selections where selections come with leases');
 }
 
-/** The same for the same request, whatever the order of its fields. */
-function hashOf({ requestId: _id, ...rest }: SelectionRequest): string {
+/** The same for the same request, whatever the order of its fields, and however long it is still to be waited for. */
+function hashOf({ requestId: _id, waitMs: _wait, ...rest }: SelectionRequest): string {
   const text = JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
   return createHash('sha256').update(text).digest('base64url').slice(0, 16);
 }
