@@ -1,7 +1,7 @@
 --[[
   Take from the index of what is due the pools whose time has come, for a while: if whoever takes them dies, they are due again.
 
-  KEYS[1]  due      zset  pool, or pool!<ms> where it was registered for that time -> when something is due in it, in ms
+  KEYS[1]  due      zset  pool, or pool!<label> where it was registered -> when something is due in it, in ms
   ARGV[1]  claimMs  for how long
   ARGV[2]  most     pools at once
   Returns  {time to the next in ms, or -1 for none, the score of the claim, then the pools}

@@ -13,7 +13,7 @@
            selections of the member, its record}; for a repeat with the same requestId the lease that the first one made
            {'WAITING', waiter, ticket} | {'AT_CAPACITY' | 'NONE', retryAfterMs or -1}
            {'STALE'} | {'TTL_TOO_LONG', most} | {'REUSED', how its lease ended, or ''}
-           {'REGISTER', at}: put the pool into the index of what is due, then call again
+           {'REGISTER', at, label}: put the pool into the index of what is due, under that label, then call again
   Ties     by who was picked longest ago
   Time     O(log N) for one
 ]]
@@ -56,12 +56,12 @@ local function lendAll(note)
   return nextToken > #ARGV
 end
 
--- Stands in line; the process is seen, and of two that join one wait the later one is told.
-local function stand(waiter, at)
+-- Stands in line until then; the process is seen, and of two that join one wait the later one is told.
+local function stand(waiter, at, deadlineMs)
   redis.call('ZADD', queue, 'NX', at, waiter)
   redis.call('HSET', settings, 'waiting', '1')
   redis.call('HSET', notes, 'w' .. waiter,
-    string.format('%s %.0f %.0f %s ', process, ttlMs, nowMs + waitMs, hash) .. note)
+    string.format('%s %.0f %.0f %s ', process, ttlMs, deadlineMs, hash) .. note)
   see(process)
   if requestId ~= '' then redis.call('HSET', notes, 'r' .. requestId, hash .. ' ~' .. waiter) end
 end
@@ -75,7 +75,8 @@ if requestId ~= '' then
     local lease, expiresMs, selections, record = leaseOf(requestId)
     if lease then return { '', nowMs, expiresMs, '', -1, lease, selections, record } end
     if waiter and redis.call('ZSCORE', queue, waiter) then
-      stand(waiter, 0)
+      local first = readWaiter(waiter)
+      if waitMs > 0 then stand(waiter, 0, math.max(nowMs + waitMs, first and first.deadlineMs or 0)) end
       return { 'WAITING', waiter, redis.call('ZSCORE', queue, waiter) }
     end
     if not waiter then
@@ -87,9 +88,16 @@ if requestId ~= '' then
   if how then return { 'REUSED', how } end
 end
 
+-- Asks the caller to see to it that somebody looks at the pool by then. What is registered under one label is at most a
+-- quarter of the time from now apart, so that an entry that is there already is none that is taken while the lease is made.
+local function register(atMs)
+  local size = math.max(1, math.floor((atMs - nowMs) / 4))
+  return { 'REGISTER', atMs, string.format('%.0f:%.0f', size, math.floor(atMs / size)) }
+end
+
 -- What was due long ago is not in the index any more: somebody has to look at once.
 if pool.due and pool.due <= nowMs - LOST_MS then
-  if registeredMs <= nowMs - LOST_MS then return { 'REGISTER', nowMs } end
+  if registeredMs <= nowMs - LOST_MS then return register(nowMs) end
   pool.due = registeredMs
   redis.call('HSET', settings, 'due', string.format('%.0f', registeredMs))
 end
@@ -103,7 +111,7 @@ local function isWatched(byMs, sinceMs)
   return true
 end
 
-if not isWatched(nowMs + ttlMs, nowMs + ttlMs / 2) then return { 'REGISTER', nowMs + ttlMs } end
+if not isWatched(nowMs + ttlMs, nowMs + ttlMs / 2) then return register(nowMs + ttlMs) end
 
 settleExpired(SETTLE_IN_PASSING)
 serve()
@@ -118,10 +126,10 @@ writePool()
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 local retryAfterMs = first[2] and math.max(0, tonumber(first[2]) - nowMs) or -1
 if nextToken == FIRST_TOKEN and waitMs > 0 and redis.call('ZCARD', queue) < WAITERS_MAX then
-  if not isWatched(nowMs + 1000, nowMs + 500) then return { 'REGISTER', nowMs + 1000 } end
+  if not isWatched(nowMs + 1000, nowMs + 500) then return register(nowMs + 1000) end
   local waiter = ARGV[FIRST_TOKEN]
   if ticket == '-' then ticket = string.format('%.0f', nextFence()) end
-  stand(waiter, ticket)
+  stand(waiter, ticket, nowMs + waitMs)
   writePool()
   return { 'WAITING', waiter, ticket }
 end

@@ -15,6 +15,8 @@ interface Upkeep {
   nextMs: number | null;
 }
 
+/** By then what is about to be written has been written. */
+const SOON_MS = 1_000;
 const NOTHING: Upkeep = { more: false, nextMs: null };
 
 /** Does what is due in pools whose strategy has leases: expiries, and room that a raised capacity makes. */
@@ -36,14 +38,13 @@ export class PoolUpkeep implements OnModuleInit {
   async catchUp(pool: string): Promise<void> {
     let { more, nextMs } = await this.step(pool);
     if (nextMs === null) return;
-    await redisCall(this.redis.zadd(this.names.due(), nextMs, dueEntry(pool, nextMs)));
+    await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, dueEntry(pool)));
     while (more) ({ more, nextMs } = await this.step(pool));
   }
 
   /** Has somebody look at the pool soon. */
   async register(pool: string): Promise<void> {
-    const nowMs = Date.now();
-    await redisCall(this.redis.zadd(this.names.due(), nowMs, dueEntry(pool, nowMs)));
+    await redisCall(this.redis.zadd(this.names.due(), 'LT', Date.now() + SOON_MS, dueEntry(pool)));
   }
 
   private async step(name: string): Promise<Upkeep> {

@@ -102,9 +102,9 @@ export function catalogueKeys(keys: PoolKeys): string[] {
   ];
 }
 
-/** What registers a pool in the index of what is due. Each time has an entry of its own: one that is there already is not it. */
-export function dueEntry(pool: string, atMs: number): string {
-  return `${pool}!${atMs}`;
+/** What registers a pool in the index of what is due, until somebody takes it: the pool, and a label that acquire.lua gives. */
+export function dueEntry(pool: string, label = ''): string {
+  return `${pool}!${label}`;
 }
 
 /** The keys in the order in which lua/include/lease-keys.lua takes them; the strategy's index follows. */

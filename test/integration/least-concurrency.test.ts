@@ -296,6 +296,19 @@ describe('a requestId', () => {
     await expect(lend({ requestId: 'r' })).rejects.toMatchObject({ code: 'REQUEST_ID_REUSED', endedAs: 'completed' });
   });
 
+  test('repeated without a wait, or with a shorter one, leaves the wait of the first request alone', async () => {
+    await app.pools.put('shop', { limit: 1 });
+    const holder = await lend();
+    const first = app.selection.select('shop', { requestId: 'r', waitMs: 20_000 });
+    await waitUntil(async () => (await app.pools.get('shop')).waiters === 1, { what: 'one waiter' });
+    const nothing = { selection: null, reason: 'AT_CAPACITY', retryAfterMs: expect.any(Number) };
+    expect(await app.selection.select('shop', { requestId: 'r' })).toEqual(nothing);
+    expect(await app.selection.select('shop', { requestId: 'r', waitMs: 50 })).toEqual(nothing);
+    expect((await app.pools.get('shop')).waiters).toBe(1);
+    await app.selection.complete('shop', holder.lease.id);
+    expect((await first).selection?.lease).toBeDefined();
+  });
+
   test('joins the wait of the first request', async () => {
     await app.pools.put('shop', { limit: 1 });
     const holder = await lend();

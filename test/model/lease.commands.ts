@@ -126,12 +126,12 @@ class Retry extends Step {
     super();
   }
   protected async step(model: LeaseModel, real: Real): Promise<void> {
-    const { pool, lossy } = real;
+    const { pool, lossy, selection } = real;
     const request: SelectionRequest = { requestId: this.requestId, ttlMs: TTL_MS };
     model.expire();
     const before = model.requests.get(this.requestId);
     await lose(real, this.loss, () => lossy.select(pool, request));
-    const call = lossy.select(pool, request);
+    const call = selection.select(pool, request);
     if (before === undefined) return accept(model, await call, this.requestId);
     const found = model.look(before);
     const isGone = typeof found !== 'string' && model.members.get(found.memberId)?.state === 'removed';

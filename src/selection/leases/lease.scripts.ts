@@ -133,7 +133,7 @@ export class LeaseScripts {
       }
       registeredMs = reply[1] as number;
       // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
-      await redisCall(this.redis.zadd(this.names.due(), registeredMs, dueEntry(pool.name, registeredMs)));
+      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, dueEntry(pool.name, String(reply[2]))));
     }
     throw new RedisUnavailableError(`The pool "${pool.name}" could not be registered in time. Try again.`);
   }

@@ -16,7 +16,6 @@ import type { PoolConfig, SelectionStrategy } from './selection.strategy.js';
 
 /** The most leases that one batch may ask for. */
 const MAX_LEASE_BATCH = 200;
-const NOTHING: SelectionResult = { selection: null, reason: 'AT_CAPACITY', retryAfterMs: null };
 
 /**
  * Lends the eligible member with the least work in progress for its weight, among equals the one picked longest ago. A
@@ -41,17 +40,12 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     if (found.word !== 'WAITING') return this.answer(pool, found);
     const { waiter, ticket } = found;
     const { wish } = ask;
-    if (!wish) throw new PoolOutdatedError(pool.name);
+    // A repeat that does not wait finds that the first request still does.
+    if (!wish || waitMs === 0) return this.nothing(pool);
     const wait = { pool, ask: { ...ask, tokens: [waiter], wish }, ticket, ...(signal && { signal }) };
     const outcome = await this.room.wait(wait);
-    if (outcome !== 'TIMED_OUT')
-      return 'member' in outcome
-        ? { selection: outcome, reason: null, retryAfterMs: null }
-        : this.answer(pool, outcome);
-    if (signal?.aborted) return NOTHING;
-    // Why there is nothing, now that nobody waits any more; or what has just come free.
-    const last = { ...ask, tokens: [newToken()], wish: { ...wish, waitMs: 0 } };
-    return this.answer(pool, await this.scripts.acquire(pool, last));
+    if (outcome === 'TIMED_OUT') return this.nothing(pool);
+    return 'member' in outcome ? { selection: outcome, reason: null, retryAfterMs: null } : this.answer(pool, outcome);
   }
 
   async selectBatch(pool: PoolConfig, count: number, request: SelectionRequest): Promise<BatchResult> {
@@ -95,18 +89,29 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
   private async answer(pool: PoolConfig, found: AcquisitionResult): Promise<SelectionResult> {
     if (found.word === 'LENT') return { selection: found.selections[0] ?? null, reason: null, retryAfterMs: null };
     if (found.word === 'REUSED') throw new RequestIdReusedError(found.endedAs);
-    if (found.word === 'STALE' || found.word === 'WAITING') throw new PoolOutdatedError(pool.name);
-    if (found.word === 'NONE') return { selection: null, reason: await this.whyNone(pool), retryAfterMs: null };
-    return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: found.retryAfterMs };
+    if (found.word === 'AT_CAPACITY') return { selection: null, reason: found.word, retryAfterMs: found.retryAfterMs };
+    const nothing = await this.nothing(pool);
+    // Members that are eligible are on their way into this strategy's index.
+    if (found.word !== 'NONE' || nothing.reason === 'AT_CAPACITY') throw new PoolOutdatedError(pool.name);
+    return nothing;
   }
 
-  /** @throws PoolOutdatedError when members are on their way into this strategy's index */
-  private async whyNone({ name, keys }: PoolConfig): Promise<'EMPTY_POOL' | 'NONE_ELIGIBLE'> {
-    const [eligible, withdrawn] = await redisCall(
-      Promise.all([this.redis.exists(keys.eligible), this.redis.exists(keys.withdrawn)]),
+  /** Why there is nothing to lend. */
+  private async nothing({ keys }: PoolConfig): Promise<SelectionResult> {
+    const { redis } = this;
+    const [eligible, withdrawn, [, firstMs], [seconds, microseconds]] = await redisCall(
+      Promise.all([
+        redis.exists(keys.eligible),
+        redis.exists(keys.withdrawn),
+        redis.zrange(keys.leases, '0', '0', 'WITHSCORES'),
+        redis.time(),
+      ]),
     );
-    if (eligible > 0) throw new PoolOutdatedError(name);
-    return withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL';
+    if (eligible === 0)
+      return { selection: null, reason: withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL', retryAfterMs: null };
+    const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
+    const retryAfterMs = firstMs === undefined ? null : Math.max(0, Number(firstMs) - nowMs);
+    return { selection: null, reason: 'AT_CAPACITY', retryAfterMs };
   }
 }
 
