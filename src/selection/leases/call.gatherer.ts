@@ -1,5 +1,5 @@
 /** While fewer calls are under way each goes out at once: Redis and this process are both kept busy. */
-const DIRECT_BELOW = 4;
+const DIRECT_BELOW = 2;
 /** Calls that go out as one, so that several batches are under way at the same time. */
 const MAX_BATCH = 32;
 
