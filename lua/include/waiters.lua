@@ -55,10 +55,15 @@ local function dismiss(waiter, found)
   end
 end
 
+-- How long ago a process was last seen; a time that is still to come is as good as none.
+local function unseenFor(process)
+  return math.abs(nowMs - tonumber(redis.call('ZSCORE', seen, process) or 0))
+end
+
 -- Whether the process of a waiter can take what it is handed; it has been told by then.
 local function takes(waiter, found)
   if not found then return false end
-  local unseenMs = math.abs(nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0))
+  local unseenMs = unseenFor(found.process)
   local isGone = unseenMs > DEAD_MS
   if not isGone then
     if found.deadlineMs <= nowMs then return false end
@@ -98,10 +103,7 @@ local function sweep()
     local waiter = headOfLine()
     if not waiter then return end
     local found = readWaiter(waiter)
-    if found and found.deadlineMs > nowMs then
-      local unseenMs = nowMs - tonumber(redis.call('ZSCORE', seen, found.process) or 0)
-      if unseenMs <= DEAD_MS then return end
-    end
+    if found and found.deadlineMs > nowMs and unseenFor(found.process) <= DEAD_MS then return end
     dismiss(waiter, found)
   end
 end

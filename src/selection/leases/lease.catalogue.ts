@@ -5,6 +5,7 @@ import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } fr
 import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
+import { serverTimeMs } from '../../redis/server.time.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
 import { leaseIdOf, readLeaseId, readLeaseName } from './lease.name.js';
 import type { LeaseView } from './lease.types.js';
@@ -35,14 +36,14 @@ export class LeaseCatalogue {
   async get(pool: PoolConfig, id: string): Promise<LeaseView> {
     const name = readLeaseId(id)?.name;
     const found = name && (await redisCall(this.redis.zscore(pool.keys.leases, name)));
-    if (!name || !found || Number(found) <= (await this.nowMs())) throw new LeaseNotFoundError(pool.name);
+    if (!name || !found || Number(found) <= (await serverTimeMs(this.redis))) throw new LeaseNotFoundError(pool.name);
     const [view] = await this.view(pool, [{ name, expiresMs: Number(found) }]);
     return view as LeaseView;
   }
 
   /** Those that expire later than the one given, or at the same time and are named after it. */
   private async after({ keys }: PoolConfig, last: LiveLease | undefined, count: number): Promise<LiveLease[]> {
-    const nowMs = await this.nowMs();
+    const nowMs = await serverTimeMs(this.redis);
     const fromMs = Math.max(last?.expiresMs ?? 0, nowMs + 1);
     const skip = last?.expiresMs === fromMs ? await this.rankWithin(keys.leases, last) : 0;
     const flat = await redisCall(
@@ -77,11 +78,6 @@ export class LeaseCatalogue {
         expiresAt: new Date(expiresMs).toISOString(),
       };
     });
-  }
-
-  private async nowMs(): Promise<number> {
-    const [seconds, microseconds] = await redisCall(this.redis.time());
-    return Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
   }
 }
 

@@ -37,11 +37,6 @@ export class LeaseHandle implements AsyncDisposable {
     return this.selection.lease;
   }
 
-  /** Whether there is nothing more to end. */
-  get hasEnded(): boolean {
-    return this.ended;
-  }
-
   /** @throws LeaseExpiredError | LeaseEndedError when it was lost before, RedisUnavailableError */
   async complete(completion: Completion = {}): Promise<void> {
     const { lease } = this;

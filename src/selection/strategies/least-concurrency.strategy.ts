@@ -4,6 +4,7 @@ import { RequestIdReusedError, ValidationFailedError } from '../../errors/domain
 import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
+import { serverTimeMs } from '../../redis/server.time.js';
 import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../leases/lease.lifecycle.js';
 import { type LeaseName, newToken } from '../leases/lease.name.js';
 import type { AcquisitionResult } from '../leases/lease.replies.js';
@@ -99,17 +100,16 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
   /** Why there is nothing to lend. */
   private async nothing({ keys }: PoolConfig): Promise<SelectionResult> {
     const { redis } = this;
-    const [eligible, withdrawn, [, firstMs], [seconds, microseconds]] = await redisCall(
+    const [eligible, withdrawn, [, firstMs], nowMs] = await redisCall(
       Promise.all([
         redis.exists(keys.eligible),
         redis.exists(keys.withdrawn),
         redis.zrange(keys.leases, '0', '0', 'WITHSCORES'),
-        redis.time(),
+        serverTimeMs(redis),
       ]),
     );
     if (eligible === 0)
       return { selection: null, reason: withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL', retryAfterMs: null };
-    const nowMs = Number(seconds) * 1_000 + Math.floor(Number(microseconds) / 1_000);
     const retryAfterMs = firstMs === undefined ? null : Math.max(0, Number(firstMs) - nowMs);
     return { selection: null, reason: 'AT_CAPACITY', retryAfterMs };
   }
