@@ -37,7 +37,7 @@ export async function bareCycle(client, pool) {
       await client.zadd(names.due(), 'LT', reply[1], `${pool}!`);
       reply = await ask(reply[1]);
     }
-    await client.evalsha(settle, keys.length, ...keys, reply[5], 'c');
+    await client.evalsha(settle, keys.length, ...keys, 'c', reply[5].slice(0, reply[5].indexOf('\n')));
   };
 }
 

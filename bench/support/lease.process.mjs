@@ -1,29 +1,31 @@
-// One contestant in a process of its own: told over IPC how many cycles to make and how many at once, it answers with the
-// microseconds that a cycle took. So no contestant pays for the garbage of another.
-import {
-  bottleneckCycle,
-  bullmqCycle,
-  evenhandCycle,
-  openClient,
-  redlockCycle,
-  semaphoreCycle,
-} from './lease.contestants.mjs';
-import { microsecondsPerCall } from './rounds.mjs';
-import { startHost } from './selection.host.mjs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 
-const [name, url, pool, slots] = process.argv.slice(2);
+const PROGRAM = fileURLToPath(new URL('lease.child.mjs', import.meta.url));
 
-const contestants = {
-  evenhand: async () => evenhandCycle(await startHost(url), pool),
-  'redis-semaphore': async () => semaphoreCycle(await openClient(url), Number(slots)),
-  redlock: async () => redlockCycle(await openClient(url), Number(slots)),
-  bottleneck: async () => (await bottleneckCycle(url, Number(slots))).cycle,
-  bullmq: async () => (await bullmqCycle(url, Number(slots))).cycle,
-};
+/** Starts one contestant in a process of its own, so that none pays for the garbage of another. */
+export async function startContestant(args, execArgv) {
+  const child = fork(PROGRAM, args.map(String), { execArgv });
+  const ended = once(child, 'exit');
+  const answer = async () => {
+    const [found] = await Promise.race([once(child, 'message'), ended.then(() => fail(args[0]))]);
+    return found;
+  };
+  await answer();
+  return {
+    /** Microseconds a cycle. */
+    async run(cycles, callers) {
+      child.send({ cycles, inFlight: callers });
+      return answer();
+    },
+    async stop() {
+      if (child.connected) child.disconnect();
+      await ended;
+    },
+  };
+}
 
-const cycle = await contestants[name]();
-process.on('message', async ({ cycles, inFlight }) => {
-  process.send(await microsecondsPerCall(cycle, cycles, inFlight));
-});
-process.on('disconnect', () => process.exit());
-process.send('ready');
+function fail(name) {
+  throw new Error(`The process of ${name} ended too early.`);
+}

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { freePort } from './free.port.mjs';
 
 /** Starts a redis-server of its own on a free loopback port, which keeps nothing on disk; `stop` ends it. */
 export async function startRedis() {
@@ -26,6 +26,7 @@ export async function startRedis() {
   client.on('error', () => undefined);
   await new Promise((resolve) => client.once('ready', resolve));
   return {
+    port,
     url: `redis://127.0.0.1:${port}`,
     /** A bare client with the settings that ioredis comes with, but for the retries while the server starts. */
     client,
@@ -37,15 +38,6 @@ export async function startRedis() {
       process.off('exit', end);
     },
   };
-}
-
-async function freePort() {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address();
-  server.close();
-  await once(server, 'close');
-  return port;
 }
 
 /** Calls of a command so far and the microseconds that Redis has spent on them. */

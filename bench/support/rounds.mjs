@@ -5,19 +5,24 @@ export function median(numbers) {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 }
 
+const WARM_UP_ROUNDS = 3;
+
 /**
- * Measures several things in turn, so that each of them meets the same noise, the first one being another each round.
+ * Measures several things in turn, so that each of them meets the same noise, the first one being another each round. The
+ * first rounds, in which Node compiles, do not count.
  *
- * @param contestants name -> a function that measures once and resolves to a number
- * @returns name -> the numbers, one a round
+ * @param contestants name -> a function that measures once and resolves to what it found
+ * @returns name -> what was found, one a round
  */
 export async function interleave(contestants, rounds) {
   const names = Object.keys(contestants);
   const results = Object.fromEntries(names.map((name) => [name, []]));
-  for (let round = 0; round < rounds; round++) {
+  const warmUps = Math.min(WARM_UP_ROUNDS, rounds);
+  for (let round = -warmUps; round < rounds; round++) {
     for (let n = 0; n < names.length; n++) {
-      const name = names[(round + n) % names.length];
-      results[name].push(await contestants[name]());
+      const name = names[(round + warmUps + n) % names.length];
+      const found = await contestants[name]();
+      if (round >= 0) results[name].push(found);
     }
   }
   return results;
@@ -29,6 +34,11 @@ export function ratios(numbers, base) {
   const quarter = Math.floor(sorted.length / 4);
   const span = `${sorted[quarter].toFixed(2)} to ${sorted[sorted.length - 1 - quarter].toFixed(2)}`;
   return { ratio: median(sorted), span };
+}
+
+/** How many a second, from the microseconds of one in each round. */
+export function perSecond(microseconds) {
+  return Math.round(1_000_000 / median(microseconds));
 }
 
 /** Milliseconds that a function takes. */

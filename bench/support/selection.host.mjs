@@ -22,9 +22,9 @@ export function proxyList(count) {
   return Array.from({ length: count }, (_, n) => address(n)).join('\n');
 }
 
-/** Makes a pool of so many members, whatever was there before. */
-export async function fillPool({ pools }, name, count) {
-  await pools.put(name);
+/** Makes a pool of so many members, whatever was there before, and with these settings. */
+export async function fillPool({ pools }, name, count, settings) {
+  await pools.put(name, settings);
   const { total } = await pools.importMembers(name, { format: 'text', body: proxyList(count) }, { mode: 'replace' });
   if (total !== count) throw new Error(`The pool "${name}" has ${total} members, not ${count}.`);
 }

@@ -1,15 +1,32 @@
-/** Prints rows under a title, as wide as they need to be. */
-export function printTable(title, head, rows) {
-  const cells = [head, ...rows].map((row) => row.map(String));
-  const widths = head.map((_, column) => Math.max(...cells.map((row) => row[column].length)));
-  const line = (row) => row.map((cell, n) => (n === 0 ? cell.padEnd(widths[n]) : cell.padStart(widths[n]))).join('  ');
+/**
+ * Prints a table as wide as it needs to be; columns without numbers stand to the left, and those without anything not at all.
+ *
+ * @param table its title, and its rows: objects whose keys name the columns; what is absent or '' leaves its cell empty
+ */
+export function printTable({ title, rows }) {
   console.log(`\n${title}\n`);
-  console.log(line(cells[0]));
-  console.log(widths.map((width) => '-'.repeat(width)).join('  '));
-  for (const row of cells.slice(1)) console.log(line(row));
+  const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
+  const columns = names.map((name) => toColumn(name, rows)).filter(({ isEmpty }) => !isEmpty);
+  const line = (cellOf) => console.log(columns.map(cellOf).join('  ').trimEnd());
+  line(({ name, pad }) => pad(name));
+  line(({ width }) => '-'.repeat(width));
+  rows.forEach((_, n) => line(({ cells, pad }) => pad(cells[n])));
 }
 
-/** Says whether a number keeps to its bound. */
-export function verdict(value, bound) {
-  return value <= bound ? `<= ${bound}: met` : `<= ${bound}: MISSED`;
+function toColumn(name, rows) {
+  const values = rows.map((row) => row[name] ?? '');
+  const numbers = values.filter((value) => typeof value === 'number');
+  const isWhole = numbers.every(Number.isInteger);
+  const cells = values.map((value) => (typeof value === 'number' ? format(value, isWhole) : value));
+  const width = Math.max(name.length, ...cells.map((cell) => cell.length));
+  const pad = (cell) => (numbers.length > 0 ? cell.padStart(width) : cell.padEnd(width));
+  return { name, cells, width, pad, isEmpty: cells.every((cell) => cell === '') };
+}
+
+/** Whole numbers in full, others with three digits that count. */
+function format(value, isWhole) {
+  const size = Math.abs(value);
+  if (isWhole || size >= 100) return Math.round(value).toLocaleString('en');
+  if (size >= 10) return value.toFixed(1);
+  return value.toFixed(size >= 1 || size === 0 ? 2 : 3);
 }

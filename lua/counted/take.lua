@@ -9,7 +9,7 @@
   KEYS[6]  withdrawn zset    likewise
   ARGV[1]  strategy  the one the caller believes the pool to have
   ARGV[2]  id        of the chosen member
-  Returns  {'', id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}, or {'NOT_ELIGIBLE'}: choose again
+  Returns  {'', the lines id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}, or {'NOT_ELIGIBLE'}: choose again
   Time     O(log N)
 ]]
 --@include include/stride.lua
@@ -28,4 +28,4 @@ local weight = tonumber(string.match(record, '^%d+'))
 local picked = countAt(tonumber(score), weight) + 1
 redis.call('ZADD', counts, scoreOf(picked, weight), id)
 redis.call('INCR', assigned)
-return { '', id, picked, record }
+return { '', id .. '\n' .. picked .. '\n' .. record }

@@ -25,6 +25,14 @@ local function readStanding(text)
   return tonumber(score), tonumber(assigned), reason, returnsAt
 end
 
+-- Redis searches a hash of up to 512 short fields from the front. One longer field, under a name that no member has, makes
+-- it find every field by its hash.
+local HASHED = string.rep('-', 65)
+
+local function keepRecord(id, record)
+  redis.call('HSET', members, '', HASHED, id, writeRecord(record))
+end
+
 -- Why the caller must look again before it goes on: its copy of the pool's settings is old, or a change of strategy
 -- is half done. Nil when all is well.
 local function outdated(strategy)

@@ -4,8 +4,8 @@
   KEYS[1]   settings  hash    the pool's settings, and what its scripts keep: fence, sequence, due, waiting, endedSince, reseat
   KEYS[2]   members   hash    member id -> record (see member-record.lua)
   KEYS[3]   leases    zset    lease -> when it expires, in ms
-  KEYS[4]   ended     hash    the first 22 characters of an ended lease, or ? and a requestId -> how it ended
-  KEYS[5]   endedOld  hash    the same, of a while ago
+  KEYS[4]   ended     set     the first 22 characters of an ended lease, or ? and a requestId, and the letter of how it ended
+  KEYS[5]   endedOld  set     the same, of a while ago
   KEYS[6]   notes     hash    what only some leases have, and waiters; by the first character of the field:
                               m lease token -> requestId, line feed, owner          r requestId -> body hash, lease or ~waiter
                               w waiter -> see waiters.lua     g waiter -> its lease
@@ -24,7 +24,7 @@
     fence       of the latest lease or ticket; sequence: how many leases were made, for the ties
     due         no lease expires before that, and somebody looks at the pool by then; absent while there is none
     waiting     '1' while somebody stands in line
-    endedSince  when the hash of ended leases was begun
+    endedSince  when the set of ended leases was begun
     reseat      see tick.lua
 ]]
 local settings, members, leases, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

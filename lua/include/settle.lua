@@ -38,7 +38,7 @@ end
 -- Begins a new generation of ended leases where the one that there is has grown old, or, looked at now and then, large.
 local function turnOver(isLookedAt)
   local isOld = not pool.endedSince or math.abs(nowMs - pool.endedSince) > GENERATION_MS
-  if not isOld and not (isLookedAt and redis.call('HLEN', ended) >= GENERATION_MAX) then return end
+  if not isOld and not (isLookedAt and redis.call('SCARD', ended) >= GENERATION_MAX) then return end
   if redis.call('EXISTS', ended) == 1 then
     redis.call('UNLINK', endedOld)
     redis.call('RENAME', ended, endedOld)
@@ -46,13 +46,22 @@ local function turnOver(isLookedAt)
   end
   pool.endedSince = nowMs
   redis.call('HSET', settings, 'endedSince', nowMs)
-  redis.call('HSET', ended, '', '')
+  redis.call('SADD', ended, '')
   redis.call('PEXPIRE', ended, GENERATION_MS + ENDED_MS)
 end
 
+local ENDINGS = 'caef'
+
 -- How an ended lease, or the one of a requestId, ended; nil when it is not known.
 local function recall(field)
-  return redis.call('HGET', ended, field) or redis.call('HGET', endedOld, field) or nil
+  local asked = {}
+  for n = 1, #ENDINGS do asked[n] = field .. string.sub(ENDINGS, n, n) end
+  for _, generation in ipairs({ ended, endedOld }) do
+    for n, isHere in ipairs(redis.call('SMISMEMBER', generation, unpack(asked))) do
+      if isHere == 1 then return string.sub(ENDINGS, n, n) end
+    end
+  end
+  return nil
 end
 
 -- Forgets what was noted of a lease; its requestId is remembered with it.
@@ -63,7 +72,7 @@ local function forgetNotes(token, how)
   if requestId == '' then return end
   redis.call('HDEL', notes, 'r' .. requestId)
   -- A hand-over that was never confirmed was nobody's lease.
-  if not noted[2] then redis.call('HSET', ended, '?' .. requestId, how) end
+  if not noted[2] then redis.call('SADD', ended, '?' .. requestId .. how) end
 end
 
 -- Ends a live lease. Whatever ends one comes through here, and ZREM lets only the first one pass.
@@ -72,59 +81,59 @@ local function settle(lease, how)
   lower(memberOf(lease))
   local token = string.sub(lease, 1, TOKEN)
   turnOver(math.fmod(string.byte(lease, 1), 64) == 0)
-  redis.call('HSET', ended, token, how)
+  redis.call('SADD', ended, token .. how)
   if string.byte(lease, TOKEN + 1) == 126 then forgetNotes(token, how) end
   return true
 end
 
--- Ends several live leases at once, each as settle would; says for each whether it did. Those without notes, of members
--- that are ready and of weight 1, go together in few calls.
+-- Ends several live leases at once, each as settle would, `hows` being a letter for each; says for each whether it did.
+-- Those without notes, of members that are ready and of weight 1, go together in few calls.
 local function settleMany(names, hows)
+  local sub, find, byte = string.sub, string.find, string.byte
   local live = redis.call('ZMSCORE', leases, unpack(names))
-  local hasEnded = {}
-  local plain, ids = {}, {}
+  local ids, hasEnded = {}, {}
   for n, lease in ipairs(names) do
-    if live[n] and string.byte(lease, TOKEN + 1) == 126 then
-      hasEnded[n] = settle(lease, hows[n])
-    elseif live[n] then
-      plain[#plain + 1], ids[#ids + 1] = n, memberOf(lease)
+    if live[n] and byte(lease, TOKEN + 1) ~= 126 then
+      ids[n] = sub(lease, find(lease, '.', TOKEN + 2, true) + 1)
+    else
+      ids[n], hasEnded[n] = '', live[n] and settle(lease, sub(hows, n, n)) or false
     end
   end
-  if #ids == 0 then return hasEnded end
-
   local scores = redis.call('ZMSCORE', ready, unpack(ids))
-  local lowered, gone, how = {}, {}, {}
-  for k, n in ipairs(plain) do
-    local lease, id = names[n], ids[k]
-    local score = lowered[id] or tonumber(scores[k] or nil)
-    if gone[lease] then
-      hasEnded[n] = false
-    elseif score and math.fmod(score, 2) == 0 then
+
+  local isGone, gone, told, lowered = {}, {}, {}, {}
+  for n, lease in ipairs(names) do
+    local id = ids[n]
+    local score = lowered[id] or tonumber(scores[n] or nil)
+    if id == '' or isGone[lease] then
+      hasEnded[n] = hasEnded[n] or false
+    elseif score and score % 2 == 0 then
       lowered[id] = score - STRIDE * LEVEL
-      gone[lease], gone[#gone + 1] = true, lease
-      how[#how + 1], how[#how + 2] = string.sub(lease, 1, TOKEN), hows[n]
+      isGone[lease] = true
       hasEnded[n] = true
+      local at = #gone + 1
+      gone[at], told[at] = lease, sub(lease, 1, TOKEN) .. sub(hows, n, n)
     else
-      hasEnded[n] = settle(lease, hows[n])
+      hasEnded[n] = settle(lease, sub(hows, n, n))
     end
   end
   if #gone == 0 then return hasEnded end
 
-  local changes = {}
-  for id, score in pairs(lowered) do changes[#changes + 1], changes[#changes + 2] = score, id end
+  local changes, at = {}, 0
+  for id, score in pairs(lowered) do
+    changes[at + 1], changes[at + 2] = string.format('%d', score), id
+    at = at + 2
+  end
   turnOver(true)
   redis.call('ZREM', leases, unpack(gone))
   redis.call('ZADD', ready, unpack(changes))
-  redis.call('HSET', ended, unpack(how))
+  redis.call('SADD', ended, unpack(told))
   return hasEnded
 end
 
 -- Settles leases that have expired, the longest ago first; says how many.
 local function settleExpired(most)
   local expired = redis.call('ZRANGEBYSCORE', leases, '-inf', nowMs, 'LIMIT', 0, most)
-  if #expired == 0 then return 0 end
-  local hows = {}
-  for n = 1, #expired do hows[n] = 'e' end
-  settleMany(expired, hows)
+  if #expired > 0 then settleMany(expired, string.rep('e', #expired)) end
   return #expired
 end

@@ -1,11 +1,11 @@
 --[[
-  Pick `count` times from candidates that stand in picking order, as that many single picks would.
+  Pick `count` times among members of any weight, as that many single picks would.
 
   A member that was picked waits with its raised score behind those of its own weight that were picked before it: equal
   weights are raised alike, so each such queue stays in picking order by itself, and the next pick is the first among
   the heads of the queues. As many candidates as picks are enough: no pick can fall on a member behind them.
 
-  Needs  stride.lua
+  Needs  stride.lua, `counts`, `members`, `lines`
   Time   O(count * number of different weights)
 ]]
 
@@ -34,15 +34,32 @@ local function firstOf(queues)
   return bestHead
 end
 
-local function mergePicks(candidates, count)
+-- As many members as there are picks, in picking order.
+local function readCandidates(count)
+  local found = redis.call('ZRANGE', counts, 0, count - 1, 'WITHSCORES')
+  local ids = {}
+  for at = 1, #found, 2 do ids[#ids + 1] = found[at] end
+  local records = redis.call('HMGET', members, unpack(ids))
+  local candidates = {}
+  for n, id in ipairs(ids) do
+    local weight = tonumber(string.match(records[n], '^%d+'))
+    local score = tonumber(found[n * 2])
+    candidates[n] = { id = id, weight = weight, score = score, count = countAt(score, weight), record = records[n] }
+  end
+  return candidates
+end
+
+local function mergePicks(count)
+  local candidates = readCandidates(count)
   local queues = { { head = 1, members = candidates } }
   local waiting = {}
-  local picks = {}
-  for n = 1, count do
+  local at = #lines
+  for _ = 1, count do
     local member = firstOf(queues)
     member.count = member.count + 1
     member.score = scoreOf(member.count, member.weight)
-    picks[n] = { member = member, count = member.count }
+    lines[at + 1], lines[at + 2], lines[at + 3] = member.id, member.count, member.record
+    at = at + 3
 
     local queue = waiting[member.weight]
     if not queue then
@@ -52,5 +69,10 @@ local function mergePicks(candidates, count)
     end
     queue.members[#queue.members + 1] = member
   end
-  return picks
+
+  local raised = {}
+  for n, member in ipairs(candidates) do
+    raised[n * 2 - 1], raised[n * 2] = string.format('%d', member.score), member.id
+  end
+  redis.call('ZADD', counts, unpack(raised))
 end

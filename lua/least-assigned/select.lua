@@ -9,7 +9,7 @@
   KEYS[6]  withdrawn zset    likewise
   ARGV[1]  strategy  the one the caller believes the pool to have
   ARGV[2]  count     1 to 1000
-  Returns  {'', then three for each pick: id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}
+  Returns  {'', for each pick the lines id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}
   Ties     by member id, in the order of its bytes, as a sorted set has them
   Time     O(log N) for one, O(k log N) for k
 ]]
@@ -25,38 +25,20 @@ if count == 1 then
   if record and string.sub(record, 1, 2) == '1 ' then
     local score = redis.call('ZINCRBY', counts, STRIDE, id)
     redis.call('INCR', assigned)
-    return { '', id, score / STRIDE, record }
+    return { '', id .. '\n' .. score / STRIDE .. '\n' .. record }
   end
 end
+local lines, left = {}, count
+--@include least-assigned/level.lua
+while left > 0 do
+  local picked = pickLevel(left)
+  if not picked then break end
+  left = left - picked
+  if picked == 0 then break end
+end
 --@include include/why-none.lua
+if #lines == 0 and redis.call('EXISTS', counts) == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
 --@include least-assigned/merge.lua
-
-local found = redis.call('ZRANGE', counts, 0, count - 1, 'WITHSCORES')
-if #found == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
-
-local ids = {}
-for at = 1, #found, 2 do ids[#ids + 1] = found[at] end
-local records = redis.call('HMGET', members, unpack(ids))
-
-local candidates = {}
-for n, id in ipairs(ids) do
-  local weight = tonumber(string.match(records[n], '^%d+'))
-  local score = tonumber(found[n * 2])
-  candidates[n] = { id = id, weight = weight, score = score, count = countAt(score, weight), record = records[n] }
-end
-
-local reply = { '' }
-for _, pick in ipairs(mergePicks(candidates, count)) do
-  reply[#reply + 1] = pick.member.id
-  reply[#reply + 1] = pick.count
-  reply[#reply + 1] = pick.member.record
-end
-
-local raised = {}
-for _, member in ipairs(candidates) do
-  raised[#raised + 1] = member.score
-  raised[#raised + 1] = member.id
-end
-redis.call('ZADD', counts, unpack(raised))
+if left > 0 then mergePicks(left) end
 redis.call('INCRBY', assigned, count)
-return reply
+return { '', table.concat(lines, '\n') }

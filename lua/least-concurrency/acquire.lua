@@ -8,9 +8,9 @@
   ARGV[3]  registeredMs  the time at which the pool stands in the index of what is due, by the caller's doing; 0 for unknown
   ARGV[4]  wish          '' for none, or "<waitMs> <process: the channel of the one that waits> <hash of the request's body>
                          <ticket of a waiter that lost its place, or -> <requestId, line feed, owner>"
-  ARGV[5..]              a token for each lease; the first is the waiter's name
-  Returns  {'', now in ms, expiry in ms, why there were no more or '', retryAfterMs or -1, then three for each: lease,
-           selections of the member, its record}; for a repeat with the same requestId the lease that the first one made
+  ARGV[5]  tokens        22 characters for each lease, joined; the first is the waiter's name
+  Returns  {'', now in ms, expiry in ms, why there were no more or '', retryAfterMs or -1, for each the lines lease, selections
+           of the member, its record}; for a repeat with the same requestId the lease that the first one made
            {'WAITING', waiter, ticket} | {'AT_CAPACITY' | 'NONE', retryAfterMs or -1}
            {'STALE'} | {'TTL_TOO_LONG', most} | {'REUSED', how its lease ended, or ''}
            {'REGISTER', at, label}: put the pool into the index of what is due, under that label, then call again
@@ -21,39 +21,42 @@
 --@include include/load.lua
 --@include include/lease-keys.lua
 local strategy, ttlMs, registeredMs, wish = ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4]
-local FIRST_TOKEN = 5
+local tokens = ARGV[5]
 
 if pool.strategy ~= strategy then return { 'STALE' } end
 ttlMs = ttlMs or math.min(pool.ttlMs, pool.maxTtlMs)
 if ttlMs > pool.maxTtlMs then return { 'TTL_TOO_LONG', pool.maxTtlMs } end
 
-local reply = { '', nowMs, nowMs + ttlMs, '', -1 }
+local function replyOf(expiresMs, lines, why, retryAfterMs)
+  return { '', nowMs, expiresMs, why or '', retryAfterMs or -1, table.concat(lines, '\n') }
+end
 
 -- Nearly every call: nobody waits, nothing has expired, and what is wanted is a lease. Free of what the rest needs.
 local isQuiet = wish == '' and not pool.waiting and pool.due and pool.due > nowMs and pool.due <= nowMs + ttlMs
 --@include least-concurrency/row.lua
-if isQuiet and lendRow(FIRST_TOKEN) then return reply end
+local row = isQuiet and lendRow()
+if row then return replyOf(nowMs + ttlMs, row) end
 --@include include/lend.lua
 --@include include/settle.lua
 --@include include/waiters.lua
 local WAITERS_MAX, LOST_MS = 10000, 5000
-local nextToken = FIRST_TOKEN
+local lent, lines = 0, {}
 local waitMs, process, hash, ticket, note = string.match(wish == '' and '0 - - - \n' or wish, '^(%S+) (%S+) (%S+) (%S+) (.*)$')
 local requestId = string.match(note, '^([^\n]*)')
 waitMs = tonumber(waitMs)
 
 -- Lends for the tokens that are left, as long as there is something to lend.
 local function lendAll(note)
-  while nextToken <= #ARGV do
+  while lent * TOKEN < #tokens do
     local member = not isAtLimit() and pickMember()
     if not member then break end
-    local lease, selections = lend(member, ARGV[nextToken], ttlMs, note)
-    nextToken = nextToken + 1
-    local at = #reply
-    reply[at + 1], reply[at + 2], reply[at + 3] = lease, selections, member.record
+    local lease, selections = lend(member, string.sub(tokens, lent * TOKEN + 1, (lent + 1) * TOKEN), ttlMs, note)
+    lent = lent + 1
+    local at = #lines
+    lines[at + 1], lines[at + 2], lines[at + 3] = lease, selections, member.record
   end
   writePool()
-  return nextToken > #ARGV
+  return lent * TOKEN == #tokens
 end
 
 -- Stands in line until then; the process is seen, and of two that join one wait the later one is told.
@@ -73,7 +76,7 @@ if requestId ~= '' then
     if knownHash ~= hash then return { 'REUSED', '' } end
     local waiter = string.match(target, '^~(.*)$')
     local lease, expiresMs, selections, record = leaseOf(requestId)
-    if lease then return { '', nowMs, expiresMs, '', -1, lease, selections, record } end
+    if lease then return replyOf(expiresMs, { lease, selections, record }) end
     if waiter and redis.call('ZSCORE', queue, waiter) then
       local first = readWaiter(waiter)
       if waitMs > 0 then stand(waiter, 0, math.max(nowMs + waitMs, first and first.deadlineMs or 0)) end
@@ -118,16 +121,16 @@ serve()
 local isFirst = ticket ~= '-' and redis.call('ZCOUNT', queue, '-inf', '(' .. ticket) == 0
 local hasNote = note ~= '\n'
 if (not pool.waiting or isFirst) and lendAll(hasNote and note or nil) then
-  if requestId ~= '' then redis.call('HSET', notes, 'r' .. requestId, hash .. ' ' .. reply[6]) end
-  return reply
+  if requestId ~= '' then redis.call('HSET', notes, 'r' .. requestId, hash .. ' ' .. lines[1]) end
+  return replyOf(nowMs + ttlMs, lines)
 end
 writePool()
 
 local first = redis.call('ZRANGE', leases, 0, 0, 'WITHSCORES')
 local retryAfterMs = first[2] and math.max(0, tonumber(first[2]) - nowMs) or -1
-if nextToken == FIRST_TOKEN and waitMs > 0 and redis.call('ZCARD', queue) < WAITERS_MAX then
+if lent == 0 and waitMs > 0 and redis.call('ZCARD', queue) < WAITERS_MAX then
   if not isWatched(nowMs + 1000, nowMs + 500) then return register(nowMs + 1000) end
-  local waiter = ARGV[FIRST_TOKEN]
+  local waiter = string.sub(tokens, 1, TOKEN)
   if ticket == '-' then ticket = string.format('%.0f', nextFence()) end
   stand(waiter, ticket, nowMs + waitMs)
   writePool()
@@ -135,6 +138,5 @@ if nextToken == FIRST_TOKEN and waitMs > 0 and redis.call('ZCARD', queue) < WAIT
 end
 local isBusy = pool.waiting or redis.call('EXISTS', full) == 1 or redis.call('EXISTS', ready) == 1
 local why = isBusy and 'AT_CAPACITY' or 'NONE'
-if nextToken == FIRST_TOKEN then return { why, retryAfterMs } end
-reply[4], reply[5] = why, retryAfterMs
-return reply
+if lent == 0 then return { why, retryAfterMs } end
+return replyOf(nowMs + ttlMs, lines, why, retryAfterMs)

@@ -47,14 +47,14 @@ local function update(id, record, oldWeight, oldCapacity)
     record.weight = newWeight
     place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
   end
-  redis.call('HSET', members, id, writeRecord(record))
+  keepRecord(id, record)
 end
 
 local function comeBack(id, record, text)
   local score, assigned, reason, returnsAt = readStanding(text)
   if reason == '-' then score = restoredScore(index, restore, score) end
   place(index, id, record, score, assigned, reason, returnsAt)
-  redis.call('HSET', members, id, writeRecord(record))
+  keepRecord(id, record)
   redis.call('HDEL', history, id)
   redis.call('ZREM', removed, id)
 end
@@ -63,7 +63,7 @@ local function begin(id, record)
   local score = initialCount == 'level' and restoredScore(index, 'level', 0) or tonumber(initialCount) * STRIDE
   index.enter(id, record, score, 0, record.weight)
   redis.call('ZADD', eligible, 0, id)
-  redis.call('HSET', members, id, writeRecord(record))
+  keepRecord(id, record)
 end
 
 local added, updated, restored, unchanged = 0, 0, 0, 0

@@ -27,7 +27,7 @@ for _, id in ipairs(ids) do
   if score then
     from.leave(id, record.weight)
     to.enter(id, record, score, assigned, record.weight)
-    redis.call('HSET', members, id, writeRecord(record))
+    keepRecord(id, record)
   end
 end
 if #ids == 0 then

@@ -38,5 +38,5 @@ if weight ~= '' then record.weight = tonumber(weight) end
 if capacity ~= '' then record.capacity = capacity end
 
 place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
-redis.call('HSET', members, id, writeRecord(record))
+keepRecord(id, record)
 return { '' }

@@ -10,35 +10,37 @@ export interface MemberRecord {
   labels: Labels;
 }
 
+/** How many lines a record has. */
+export const RECORD_LINES = 3;
+
 const NO_LABELS: Labels = Object.freeze({});
 
 /** Reads the record of the member with this id. */
 export function readRecord(id: string, text: string): MemberRecord {
-  const [weight, capacity] = text.split(' ', 2);
+  const [head = '', value = '', labels = ''] = text.split('\n', RECORD_LINES);
+  const [weight, capacity] = head.split(' ', 2);
   return {
     weight: Number(weight),
     capacity: capacity === '-' ? null : Number(capacity),
-    offset: readOffset(text),
-    value: readValue(id, text),
-    labels: readLabels(text),
+    offset: readOffset(head),
+    value: readValue(id, value),
+    labels: readLabels(labels),
   };
 }
 
-export function readOffset(text: string): number {
-  const end = text.indexOf('\n');
-  return Number(text.slice(text.lastIndexOf(' ', end) + 1, end));
+/** @param head the first line of a record */
+export function readOffset(head: string): number {
+  return head.endsWith(' 0') ? 0 : Number(head.slice(head.lastIndexOf(' ') + 1));
 }
 
-/** Nothing stands where the value is the id. */
-export function readValue(id: string, text: string): string {
-  const start = text.indexOf('\n') + 1;
-  const end = text.indexOf('\n', start);
-  return end === start ? id : (JSON.parse(text.slice(start, end)) as string);
+/** @param line the second line of a record; nothing stands there where the value is the id */
+export function readValue(id: string, line: string): string {
+  return line === '' ? id : (JSON.parse(line) as string);
 }
 
-export function readLabels(text: string): Labels {
-  const start = text.lastIndexOf('\n') + 1;
-  return start === text.length ? NO_LABELS : (JSON.parse(text.slice(start)) as Labels);
+/** @param line the third line of a record */
+export function readLabels(line: string): Labels {
+  return line === '' ? NO_LABELS : (JSON.parse(line) as Labels);
 }
 
 /** Labels as the record holds them: the same labels always give the same text. */

@@ -20,7 +20,9 @@ import {
   selectionOptionsSchema,
 } from './selection.options.js';
 import { SelectionService } from './selection.service.js';
+import { CallTraffic } from './calls/call.traffic.js';
 import { DueTicker } from './leases/due.ticker.js';
+import { LeaseCalls } from './leases/lease.calls.js';
 import { LeaseCatalogue } from './leases/lease.catalogue.js';
 import { LeaseKeeper } from './leases/lease.keeper.js';
 import { LeaseScripts } from './leases/lease.scripts.js';
@@ -73,7 +75,9 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy];
     PoolUpkeep,
     PoolService,
     EligibleMembers,
+    CallTraffic,
     LeaseScripts,
+    LeaseCalls,
     WaitingRoom,
     PoolAccess,
     LeaseCatalogue,

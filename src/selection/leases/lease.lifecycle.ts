@@ -31,11 +31,18 @@ export interface LeaseLifecycle {
   ): Promise<Settlement>;
 
   /**
-   * Pushes expiries out, never forward; all in one atomic step.
+   * Pushes an expiry out, never forward.
    *
    * @throws PoolNotFoundError | ValidationFailedError for a TTL above the pool's longest
    */
-  extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]>;
+  extend(pool: PoolConfig, request: ExtensionRequest): Promise<Extended>;
+
+  /**
+   * The same for several, in one atomic step.
+   *
+   * @throws PoolNotFoundError | ValidationFailedError for a TTL above the pool's longest; nothing was extended then
+   */
+  extendAll(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]>;
 
   /**
    * Does one bounded step of what is due in the pool.

@@ -1,5 +1,5 @@
 import { ValidationFailedError } from '../../errors/domain.errors.js';
-import { readLabels, readValue } from '../member.record.js';
+import { RECORD_LINES, readLabels, readValue } from '../member.record.js';
 import type { Selection } from '../selection.types.js';
 import type { Extended, Settlement } from './lease.lifecycle.js';
 import { leaseIdOf, readLeaseName } from './lease.name.js';
@@ -25,8 +25,8 @@ export interface Shortage {
 export type Told = Selection | 'STILL' | 'LOST';
 
 const ENDINGS: Readonly<Record<string, LeaseEnding>> = { c: 'completed', a: 'abandoned', e: 'expired', f: 'forced' };
-const FIRST_PICK = 5;
-const FIELDS_PER_PICK = 3;
+/** Lease, selections of its member, and the member's record. */
+const LINES_PER_LEASE = 2 + RECORD_LINES;
 const FIRST_WAITER = 2;
 const FIELDS_PER_WAITER = 5;
 
@@ -50,13 +50,17 @@ export function readAcquisition(reply: Reply): AcquisitionResult {
 }
 
 function readLent(reply: Reply): AcquisitionResult {
-  const [, nowMs, expiresMs, why, retryAfterMs] = reply as [string, number, number, string, number];
+  const [, nowMs, expiresMs, why, retryAfterMs, text] = reply as [string, number, number, string, number, string];
+  const shortage = why === '' ? null : shortageOf(why as Shortage['word'], retryAfterMs);
+  return { word: 'LENT', selections: readSelections(text, nowMs, expiresMs), shortage };
+}
+
+function readSelections(text: string, nowMs: number, expiresMs: number): Selection[] {
+  const lines = text.split('\n');
+  const time = { ttlMs: expiresMs - nowMs, expiresAt: new Date(expiresMs).toISOString() };
   const selections: Selection[] = [];
-  for (let at = FIRST_PICK; at < reply.length; at += FIELDS_PER_PICK) {
-    const [lease, assigned, record] = [reply[at] as string, reply[at + 1] as number, reply[at + 2] as string];
-    selections.push(toSelection(lease, assigned, record, nowMs, expiresMs));
-  }
-  return { word: 'LENT', selections, shortage: why === '' ? null : shortageOf(why as Shortage['word'], retryAfterMs) };
+  for (let at = 0; at < lines.length; at += LINES_PER_LEASE) selections.push(readSelection(lines, at, time));
+  return selections;
 }
 
 function shortageOf(word: Shortage['word'], retryAfterMs: number): Shortage {
@@ -68,20 +72,21 @@ export function readTold(reply: Reply, n: number): Told {
   const at = FIRST_WAITER + n * FIELDS_PER_WAITER;
   if (reply[at] !== 'LEASE') return reply[at] === 'STILL' ? 'STILL' : 'LOST';
   const [lease, expiresMs, assigned, record] = reply.slice(at + 1, at + FIELDS_PER_WAITER);
-  return toSelection(lease as string, assigned as number, record as string, Number(reply[1]), Number(expiresMs));
+  const [selection] = readSelections([lease, assigned, record].join('\n'), Number(reply[1]), Number(expiresMs));
+  return selection as Selection;
 }
 
-function toSelection(lease: string, assigned: number, record: string, nowMs: number, expiresMs: number): Selection {
-  const name = readLeaseName(lease);
+function readSelection(lines: readonly string[], at: number, time: { ttlMs: number; expiresAt: string }): Selection {
+  const name = readLeaseName(lines[at] as string);
+  const { memberId } = name;
   return {
-    member: { id: name.memberId, value: readValue(name.memberId, record), labels: readLabels(record) },
-    assigned,
-    lease: {
-      id: leaseIdOf(name),
-      fence: name.fence,
-      ttlMs: expiresMs - nowMs,
-      expiresAt: new Date(expiresMs).toISOString(),
+    member: {
+      id: memberId,
+      value: readValue(memberId, lines[at + 3] as string),
+      labels: readLabels(lines[at + 4] as string),
     },
+    assigned: Number(lines[at + 1]),
+    lease: { id: leaseIdOf(name), fence: name.fence, ...time },
   };
 }
 

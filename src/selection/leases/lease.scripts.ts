@@ -7,7 +7,6 @@ import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import { KeyNames, dueEntry, leaseKeys } from '../key.names.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
-import { CallGatherer } from './call.gatherer.js';
 import type { Extended, ExtensionRequest, Settlement } from './lease.lifecycle.js';
 import {
   type AcquisitionResult,
@@ -56,23 +55,13 @@ const POLL = new RedisScript(loadScript('least-concurrency/poll.lua'));
 
 /** How often one acquisition may be asked to register the pool first. */
 const MAX_REGISTRATIONS = 3;
-/** For how many different TTLs of a pool calls are gathered. */
-const MAX_TTLS = 16;
-
-/** A lease, and the letter that says how it is to end. */
-type Ending = readonly [lease: string, how: string];
-
-/** What is kept for a pool as a process remembers it. */
-interface PoolCalls {
-  keys: string[];
-  settle: CallGatherer<Ending, Settlement>;
-  acquire: Map<number | undefined, CallGatherer<string, AcquisitionResult>>;
-}
+/** A lease, and the letter that says how it is to end; `s` only looks, since the caller was given another fence. */
+export type Ending = readonly [lease: string, how: string];
 
 /** Runs the scripts of `lua/least-concurrency`. */
 @Injectable()
 export class LeaseScripts {
-  private readonly calls = new WeakMap<PoolConfig, PoolCalls>();
+  private readonly keysOf = new WeakMap<PoolConfig, string[]>();
 
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
@@ -80,18 +69,31 @@ export class LeaseScripts {
   ) {}
 
   /** @throws ValidationFailedError for a TTL above the pool's longest */
-  acquire(pool: PoolConfig, ask: Acquisition): Promise<AcquisitionResult> {
-    const [token] = ask.tokens;
-    if (ask.wish || ask.tokens.length !== 1 || token === undefined) return this.acquireNow(pool, ask);
-    return this.gathererOf(pool, ask).call(token);
+  async acquire(pool: PoolConfig, { strategy, tokens, ttlMs, wish }: Acquisition): Promise<AcquisitionResult> {
+    let registeredMs = 0;
+    for (let attempt = 0; attempt <= MAX_REGISTRATIONS; attempt++) {
+      const args = [strategy, ttlMs ?? '', registeredMs, wish ? writeWish(wish) : '', tokens.join('')];
+      const reply = await this.run(ACQUIRE, pool, args);
+      if (reply[0] !== 'REGISTER') {
+        requireTtl(reply);
+        return readAcquisition(reply);
+      }
+      registeredMs = reply[1] as number;
+      // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
+      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, dueEntry(pool.name, String(reply[2]))));
+    }
+    throw new RedisUnavailableError(`The pool "${pool.name}" could not be registered in time. Try again.`);
   }
 
-  /** @param how `stale` only looks, since the caller was given another fence than the lease's */
-  settle(pool: PoolConfig, lease: string, how: 'completed' | 'abandoned' | 'forced' | 'stale'): Promise<Settlement> {
-    const ask = [lease, how.charAt(0)] as const;
-    return how === 'stale' ? this.settleOne(pool, ask) : this.callsOf(pool).settle.call(ask);
+  /** @throws PoolNotFoundError */
+  async settle(pool: PoolConfig, endings: readonly Ending[]): Promise<Settlement[]> {
+    const hows = endings.map(([, how]) => how).join('');
+    const reply = await this.run(SETTLE, pool, [hows, ...endings.map(([lease]) => lease)]);
+    requirePool(reply, pool);
+    return endings.map((_, n) => readSettlement((reply[1] as string).charAt(n)));
   }
 
+  /** @throws PoolNotFoundError | ValidationFailedError for a TTL above the pool's longest, when nothing was extended */
   async extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
     const args = requests.flatMap(({ lease, ttlMs, isStale }) => [lease.name, ttlMs ?? '', isStale ? '1' : '0']);
     const reply = await this.run(EXTEND, pool, args);
@@ -101,7 +103,7 @@ export class LeaseScripts {
   }
 
   async tick(pool: PoolConfig): Promise<{ more: boolean; nextMs: number | null }> {
-    const keys = [...this.callsOf(pool).keys, pool.keys.eligible];
+    const keys = [...this.keys(pool), pool.keys.eligible];
     const [more, nextMs] = (await TICK.run(this.redis, keys, [])) as [number, number];
     return { more: more === 1, nextMs: nextMs < 0 ? null : nextMs };
   }
@@ -119,81 +121,18 @@ export class LeaseScripts {
     return waiters.map((_, n) => readTold(reply, n));
   }
 
-  private async acquireNow(
-    pool: PoolConfig,
-    { strategy, tokens, ttlMs, wish }: Acquisition,
-  ): Promise<AcquisitionResult> {
-    let registeredMs = 0;
-    for (let attempt = 0; attempt <= MAX_REGISTRATIONS; attempt++) {
-      const args = [strategy, ttlMs ?? '', registeredMs, wish ? writeWish(wish) : '', ...tokens];
-      const reply = await this.run(ACQUIRE, pool, args);
-      if (reply[0] !== 'REGISTER') {
-        requireTtl(reply);
-        return readAcquisition(reply);
-      }
-      registeredMs = reply[1] as number;
-      // Before the lease: whoever dies in between leaves a look for nothing, not a lease that nobody looks after.
-      await redisCall(this.redis.zadd(this.names.due(), 'LT', registeredMs, dueEntry(pool.name, String(reply[2]))));
+  private keys(pool: PoolConfig): string[] {
+    let keys = this.keysOf.get(pool);
+    if (!keys) {
+      keys = leaseKeys(pool.keys, pool.indexKeys);
+      this.keysOf.set(pool, keys);
     }
-    throw new RedisUnavailableError(`The pool "${pool.name}" could not be registered in time. Try again.`);
-  }
-
-  private async settleOne(pool: PoolConfig, ask: Ending): Promise<Settlement> {
-    const reply = await this.run(SETTLE, pool, ask);
-    requirePool(reply, pool);
-    return readSettlement(reply[1] as string);
-  }
-
-  private async settleAll(pool: PoolConfig, asks: readonly Ending[]): Promise<Settlement[]> {
-    const reply = await this.run(SETTLE, pool, asks.flat());
-    requirePool(reply, pool);
-    return asks.map((_, n) => readSettlement(reply[n + 1] as string));
-  }
-
-  private callsOf(pool: PoolConfig): PoolCalls {
-    let calls = this.calls.get(pool);
-    if (!calls) {
-      calls = {
-        keys: leaseKeys(pool.keys, pool.indexKeys),
-        settle: new CallGatherer(
-          (ask) => this.settleOne(pool, ask),
-          (asks) => this.settleAll(pool, asks),
-        ),
-        acquire: new Map(),
-      };
-      this.calls.set(pool, calls);
-    }
-    return calls;
-  }
-
-  private gathererOf(pool: PoolConfig, { strategy, ttlMs }: Acquisition): CallGatherer<string, AcquisitionResult> {
-    const { acquire } = this.callsOf(pool);
-    let gatherer = acquire.get(ttlMs);
-    if (!gatherer) {
-      gatherer = new CallGatherer(
-        (token) => this.acquireNow(pool, { strategy, tokens: [token], ttlMs }),
-        async (tokens) => {
-          const found = await this.acquireNow(pool, { strategy, tokens, ttlMs });
-          return tokens.map((_, n) => nthOf(found, n));
-        },
-      );
-      if (acquire.size >= MAX_TTLS) acquire.clear();
-      acquire.set(ttlMs, gatherer);
-    }
-    return gatherer;
+    return keys;
   }
 
   private run(script: RedisScript, pool: PoolConfig, args: readonly (string | number)[]): Promise<Reply> {
-    return script.run(this.redis, this.callsOf(pool).keys, args) as Promise<Reply>;
+    return script.run(this.redis, this.keys(pool), args) as Promise<Reply>;
   }
-}
-
-/** What the n-th of several that asked together gets. */
-function nthOf(found: AcquisitionResult, n: number): AcquisitionResult {
-  if (found.word !== 'LENT') return found;
-  const selection = found.selections[n];
-  if (selection) return { word: 'LENT', selections: [selection], shortage: null };
-  return found.shortage ?? { word: 'AT_CAPACITY', retryAfterMs: null };
 }
 
 /** As lua/least-concurrency/acquire.lua takes it. */

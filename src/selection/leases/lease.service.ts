@@ -60,7 +60,7 @@ export class LeaseService {
     const { ttlMs, fence } = parseInput(extensionSchema, extension);
     return this.access.withLifecycle(pool, async (config, lifecycle) => {
       const lease = nameOf(pool, id);
-      const [found] = await lifecycle.extend(config, [{ lease, ttlMs, isStale: isStale(lease, fence) }]);
+      const found = await lifecycle.extend(config, { lease, ttlMs, isStale: isStale(lease, fence) });
       const expiresMs = requireExtended(pool, found);
       return { ttlMs: ttlMs ?? config.settings.lease.ttlMs, expiresAt: new Date(expiresMs).toISOString() };
     });
@@ -71,7 +71,7 @@ export class LeaseService {
     return this.access.withLifecycle(pool, async (config, lifecycle) => {
       const { leases } = parseInput(extensionBatchSchema, batch);
       const asked = leases.map(({ id, ttlMs }) => ({ id, ttlMs, lease: readLeaseId(id) ?? NO_LEASE }));
-      const found = await lifecycle.extend(config, asked);
+      const found = await lifecycle.extendAll(config, asked);
       return { leases: asked.map(({ id }, n) => ({ id, ...statusOf(found[n]) })) };
     });
   }

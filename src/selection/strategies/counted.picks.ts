@@ -1,11 +1,13 @@
-import { readLabels, readOffset, readValue } from '../member.record.js';
+import { RECORD_LINES, readLabels, readOffset, readValue } from '../member.record.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
 import type { BatchResult, NothingReason, Selection, SelectionResult } from '../selection.types.js';
 import type { PoolConfig } from './selection.strategy.js';
 
-type Reply = readonly [word: string, ...fields: (string | number)[]];
+/** '' and lines, or one word that says why there are none. */
+type Reply = readonly [word: string, lines?: string];
 
-const FIELDS_PER_PICK = 3;
+/** Id, count, and the record. */
+const LINES_PER_PICK = 2 + RECORD_LINES;
 const keysOf = new WeakMap<PoolConfig, string[]>();
 
 /** The keys that the scripts which count a pick take, in their order. */
@@ -20,20 +22,21 @@ export function countedKeys(pool: PoolConfig): string[] {
 }
 
 /**
- * Reads what those scripts answer for one pick: '' and the pick, or one word that says why there is none.
+ * Reads what those scripts answer for one pick.
  *
  * @throws PoolOutdatedError when the word is STALE
  */
 export function readPick(pool: PoolConfig, reply: Reply): SelectionResult {
-  if (reply[0] !== '') return { selection: null, reason: reasonOf(pool, reply[0]), retryAfterMs: null };
-  return { selection: readSelection(reply, 1), reason: null, retryAfterMs: null };
+  const { selections, reason } = readPicks(pool, reply);
+  return { selection: selections[0] ?? null, reason, retryAfterMs: null };
 }
 
 /** The same for a batch. */
-export function readPicks(pool: PoolConfig, reply: Reply): BatchResult {
-  if (reply[0] !== '') return { selections: [], reason: reasonOf(pool, reply[0]), retryAfterMs: null };
+export function readPicks(pool: PoolConfig, [word, text = '']: Reply): BatchResult {
+  if (word !== '') return { selections: [], reason: reasonOf(pool, word), retryAfterMs: null };
+  const lines = text.split('\n');
   const selections: Selection[] = [];
-  for (let at = 1; at < reply.length; at += FIELDS_PER_PICK) selections.push(readSelection(reply, at));
+  for (let at = 0; at < lines.length; at += LINES_PER_PICK) selections.push(readSelection(lines, at));
   return { selections, reason: null, retryAfterMs: null };
 }
 
@@ -43,12 +46,11 @@ function reasonOf(pool: PoolConfig, word: string): NothingReason {
 }
 
 /** The member's count in the index is ahead of its selections by the record's offset. */
-function readSelection(reply: Reply, at: number): Selection {
-  const id = reply[at] as string;
-  const record = reply[at + 2] as string;
+function readSelection(lines: readonly string[], at: number): Selection {
+  const id = lines[at] as string;
   return {
-    member: { id, value: readValue(id, record), labels: readLabels(record) },
-    assigned: (reply[at + 1] as number) - readOffset(record),
+    member: { id, value: readValue(id, lines[at + 3] as string), labels: readLabels(lines[at + 4] as string) },
+    assigned: Number(lines[at + 1]) - readOffset(lines[at + 2] as string),
     lease: null,
   };
 }

@@ -5,6 +5,7 @@ import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { serverTimeMs } from '../../redis/server.time.js';
+import { LeaseCalls } from '../leases/lease.calls.js';
 import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../leases/lease.lifecycle.js';
 import { type LeaseName, newToken } from '../leases/lease.name.js';
 import type { AcquisitionResult } from '../leases/lease.replies.js';
@@ -29,6 +30,7 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
 
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    private readonly calls: LeaseCalls,
     private readonly scripts: LeaseScripts,
     private readonly room: WaitingRoom,
   ) {}
@@ -37,7 +39,7 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     const { waitMs = 0 } = request;
     if (waitMs > 0) await this.room.open();
     const ask = this.acquisition(request, [newToken()]);
-    const found = await this.scripts.acquire(pool, ask);
+    const found = await this.calls.acquire(pool, ask);
     if (found.word !== 'WAITING') return this.answer(pool, found);
     const { waiter, ticket } = found;
     const { wish } = ask;
@@ -62,16 +64,22 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     return { selections, reason: 'AT_CAPACITY', retryAfterMs: found.shortage.retryAfterMs };
   }
 
-  settle(
+  async settle(
     pool: PoolConfig,
-    lease: LeaseName,
+    { name }: LeaseName,
     how: 'completed' | 'abandoned' | 'forced',
     isStale: boolean,
   ): Promise<Settlement> {
-    return this.scripts.settle(pool, lease.name, isStale ? 'stale' : how);
+    if (!isStale) return this.calls.settle(pool, name, how);
+    const [found] = await this.scripts.settle(pool, [[name, 's']]);
+    return found as Settlement;
   }
 
-  extend(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
+  extend(pool: PoolConfig, request: ExtensionRequest): Promise<Extended> {
+    return this.calls.extend(pool, request);
+  }
+
+  extendAll(pool: PoolConfig, requests: readonly ExtensionRequest[]): Promise<Extended[]> {
     return this.scripts.extend(pool, requests);
   }
 

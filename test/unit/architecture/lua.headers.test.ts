@@ -8,9 +8,7 @@ const HEADER = /^--\[\[\n([\s\S]*?)\]\]\n/;
 
 const all = readdirSync(LUA, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.lua'));
 /** What stands alone and is sent to Redis; the rest is put into others. */
-const scripts = all.filter(
-  (name) => !name.startsWith('include/') && !name.endsWith('merge.lua') && !name.endsWith('row.lua'),
-);
+const scripts = all.filter((name) => !name.startsWith('include/') && !/(merge|level|row)\.lua$/.test(name));
 
 interface Parts {
   header: string;
