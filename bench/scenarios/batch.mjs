@@ -1,12 +1,15 @@
 import { Checks } from '../support/checks.mjs';
 import { commandStats } from '../support/redis.process.mjs';
 import { interleave, median, microsecondsPerCall, perSecond, ratios } from '../support/rounds.mjs';
+import { selectScript } from '../support/select.script.mjs';
 import { fillPool } from '../support/selection.host.mjs';
 
 const MEMBERS = 10_000;
 const CALLERS = [8, 64];
 const ROUNDS = 9;
+/** Of single picks by a script each: single selections that gather are batches themselves. */
 const AT_LEAST = { count: 100, bound: 4 };
+const SCRIPTS = 'a script each';
 const SELECTIONS = { pool: 'shop', strategy: 'least-assigned', counts: [1, 10, 100, 1_000], each: 1_000 };
 /** Leases are acquired as batches and completed one by one, by as many callers. */
 const LEASES = { pool: 'slots', strategy: 'least-concurrency', counts: [1, 10, 100], each: 100 };
@@ -21,6 +24,7 @@ export async function run({ redis, host, rounds }) {
     const rows = [];
     for (const callers of CALLERS) {
       const contestants = kind.counts.map((count) => [count, () => measure(redis, host, { ...kind, callers, count })]);
+      if (kind === SELECTIONS) contestants.push([SCRIPTS, await scripts(host, { ...kind, callers })]);
       const found = await interleave(Object.fromEntries(contestants), rounds(ROUNDS));
       rows.push(...kind.counts.map((count) => toRow(kind, callers, count, found, checks)));
     }
@@ -45,6 +49,12 @@ async function measure({ client }, { selection }, { pool, callers, count, each }
   return { callerUs, redisUs: (after.usec - before.usec) / selections, cycleUs: callerUs + completeUs };
 }
 
+/** Single picks that do not gather, by the module's own client. */
+async function scripts({ client }, { pool, callers, each }) {
+  const { call } = await selectScript(client, pool);
+  return async () => ({ callerUs: await microsecondsPerCall(call, callers * each, callers) });
+}
+
 async function selectOne(selection, pool) {
   return { selections: [(await selection.select(pool)).selection] };
 }
@@ -65,7 +75,11 @@ function toRow({ strategy }, callers, count, found, checks) {
     row['with completion/s'] = perSecond(numbers('cycleUs'));
     row['of single cycles'] = ratios(numbers('cycleUs', 1), numbers('cycleUs')).ratio;
   }
-  const what = `batches of ${count}, of single selections, ${callers} in flight`;
-  row.required = checks.atLeast(what, ratio, isBound ? AT_LEAST.bound : undefined);
+  if (strategy === SELECTIONS.strategy) {
+    const ofScripts = ratios(numbers('callerUs', SCRIPTS), numbers('callerUs')).ratio;
+    const what = `batches of ${count}, of single picks by a script each, ${callers} in flight`;
+    row['of a script each'] = ofScripts;
+    row.required = checks.atLeast(what, ofScripts, isBound ? AT_LEAST.bound : undefined);
+  }
   return row;
 }

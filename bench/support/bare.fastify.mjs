@@ -10,7 +10,7 @@ const { call } = await selectScript(new Redis(Number(redisPort)), pool);
 const app = fastify();
 
 app.post('/v1/pools/:pool/selections', async (_, reply) => {
-  const [, id, count] = await call();
+  const [id, count] = (await call())[1].split('\n', 2);
   reply.headers(headers);
   return `{"selection":{"member":{"id":"${id}","value":"${id}","labels":{}},"assigned":${count},"lease":null},"reason":null,"retryAfterMs":null}`;
 });

@@ -21,10 +21,10 @@ local function lowestLevel(most)
     above = redis.call('ZRANGE', counts, size, size, 'WITHSCORES')[2]
     ids = redis.call('ZRANGE', counts, 0, size - 1)
   end
-  return ids, score, above and math.max(1, math.floor((above - score) / STRIDE)) or most
+  return ids, score, above and math.floor((above - score) / STRIDE) or most
 end
 
--- Makes at most `most` picks of one level; says how many, or 0 when a member there has another weight. Nil for nobody.
+-- Makes at most `most` picks of one level; says how many, or 0 where members of other weights are among them or in between. Nil for nobody.
 local function pickLevel(most)
   local ids, score, room = lowestLevel(most)
   if not ids then return nil end

@@ -167,7 +167,11 @@ describe('weights', () => {
 describe('a batch', () => {
   const member = fc.record({
     id: fc.string({ minLength: 1, maxLength: 6 }).filter(isPlainId),
-    weight: fc.integer({ min: 1, max: 100 }),
+    weight: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.integer({ min: 1, max: 100 }) },
+    ),
+    initialCount: fc.integer({ min: 0, max: 6 }),
   });
 
   test('gives what as many single selections in a row would give', async () => {
@@ -179,7 +183,7 @@ describe('a batch', () => {
         async (members, before, batches) => {
           await redis.flushall();
           for (const pool of ['single', 'batch']) {
-            await givePool(app, pool, members);
+            for (const { initialCount, ...fields } of members) await givePool(app, pool, [fields], { initialCount });
             for (let n = 0; n < before; n++) await app.selection.select(pool);
           }
           for (const count of batches) {

@@ -91,14 +91,14 @@ export class LeaseService {
     how: 'completed' | 'abandoned' | 'forced',
     fence: number | undefined,
   ): Promise<boolean> {
-    return this.access.withLifecycle(pool, async (config, lifecycle) => {
+    const found = await this.access.withLifecycle(pool, (config, lifecycle) => {
       const lease = nameOf(pool, id);
-      const found = await lifecycle.settle(config, lease, how, isStale(lease, fence));
-      if (found === 'ended-now') return true;
-      const endedAs = requireKnown(pool, found);
-      if (endedAs === how) return false;
-      throw endedError(endedAs);
+      return lifecycle.settle(config, lease, how, isStale(lease, fence));
     });
+    if (found === 'ended-now') return true;
+    const endedAs = requireKnown(pool, found);
+    if (endedAs === how) return false;
+    throw endedError(endedAs);
   }
 }
 

@@ -64,15 +64,14 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     return { selections, reason: 'AT_CAPACITY', retryAfterMs: found.shortage.retryAfterMs };
   }
 
-  async settle(
+  settle(
     pool: PoolConfig,
     { name }: LeaseName,
     how: 'completed' | 'abandoned' | 'forced',
     isStale: boolean,
   ): Promise<Settlement> {
     if (!isStale) return this.calls.settle(pool, name, how);
-    const [found] = await this.scripts.settle(pool, [[name, 's']]);
-    return found as Settlement;
+    return this.scripts.settle(pool, [[name, 's']]).then(([found]) => found as Settlement);
   }
 
   extend(pool: PoolConfig, request: ExtensionRequest): Promise<Extended> {
