@@ -6,6 +6,9 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { freePort } from './free.port.mjs';
 
+// Whatever ends this process ends the servers that it started.
+for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
+
 /** Starts a redis-server of its own on a free loopback port, which keeps nothing on disk; `stop` ends it. */
 export async function startRedis() {
   const port = await freePort();
@@ -17,7 +20,6 @@ export async function startRedis() {
     rmSync(dir, { recursive: true, force: true });
   };
   process.once('exit', end);
-  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => process.exit(1));
   server.once('error', (error) => {
     console.error(`redis-server cannot be started: ${error.message}`);
     process.exit(1);

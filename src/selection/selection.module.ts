@@ -31,6 +31,8 @@ import { WaitingRoom } from './leases/waiting.room.js';
 import { PoolAccess } from './pool.access.js';
 import { LeastAssignedStrategy } from './strategies/least-assigned.strategy.js';
 import { LeastConcurrencyStrategy } from './strategies/least-concurrency.strategy.js';
+import { LeastRecentlyUsedStrategy } from './strategies/least-recently-used.strategy.js';
+import { RandomStrategy } from './strategies/random.strategy.js';
 import { BUILT_IN_STRATEGIES, StrategyRegistry } from './strategies/strategy.registry.js';
 
 const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModuleBuilder<SelectionOptionsInput>()
@@ -39,7 +41,7 @@ const { ConfigurableModuleClass, MODULE_OPTIONS_TOKEN } = new ConfigurableModule
   .build();
 
 /** One row a built-in strategy. */
-const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy];
+const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecentlyUsedStrategy, RandomStrategy];
 
 /**
  * Selection for any Nest application: `SelectionModule.forRoot({ redis: { connection: { url } } })`, or `forRootAsync` with

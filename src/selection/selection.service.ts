@@ -48,9 +48,9 @@ export class SelectionService implements BeforeApplicationShutdown {
    *   nobody knows until it expires. A repeat with the same `requestId` finds it.
    */
   select(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    if (this.isClosing) return Promise.reject(new ShuttingDownError());
     return this.access.with(pool, (config, strategy) => {
       const checked = request === undefined ? NO_REQUEST : parseInput(selectionRequestSchema, request);
-      this.requireOpen();
       if (checked.waitMs === undefined || hasLifecycle(strategy)) return strategy.select(config, checked, signal);
       return this.lookUntil(() => strategy.select(config, checked), checked.waitMs, signal);
     });

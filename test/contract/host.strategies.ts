@@ -11,8 +11,8 @@ import {
 /** A host application's strategy without Lua: any eligible member. */
 @SelectionStrategyProvider()
 @Injectable()
-export class RandomStrategy implements SelectionStrategy {
-  readonly name = 'random';
+export class AnyMemberStrategy implements SelectionStrategy {
+  readonly name = 'any-member';
 
   constructor(private readonly members: EligibleMembers) {}
 

@@ -1,6 +1,8 @@
-import { RandomStrategy } from './host.strategies.js';
+import { AnyMemberStrategy } from './host.strategies.js';
 import { describeStrategyContract } from './strategy.contract.js';
 
 describeStrategyContract('least-assigned');
 describeStrategyContract('least-concurrency');
-describeStrategyContract('random', [RandomStrategy]);
+describeStrategyContract('least-recently-used');
+describeStrategyContract('random');
+describeStrategyContract('any-member', [AnyMemberStrategy]);

@@ -11,7 +11,7 @@ import {
   type SelectionOptionsInput,
   SelectionService,
 } from '../../src/index.js';
-import { RandomStrategy } from '../contract/host.strategies.js';
+import { AnyMemberStrategy } from '../contract/host.strategies.js';
 import { type RedisServer, startRedis } from '../support/redis.server.js';
 import { waitUntil } from '../support/wait.until.js';
 
@@ -128,15 +128,15 @@ describe.each(platforms)('in a Nest application on %s', (platform) => {
 
   test('RestModule adds the REST API, where a strategy of the host works too', async () => {
     const selection = SelectionModule.forRoot(options());
-    const url = await start(platform, [selection, RestModule.register(selection)], [RandomStrategy]);
+    const url = await start(platform, [selection, RestModule.register(selection)], [AnyMemberStrategy]);
     const pool = `${url}/v1/pools/shop`;
     const headers = { 'content-type': 'application/json' };
-    const put = await fetch(pool, { method: 'PUT', headers, body: '{"strategy": "random"}' });
+    const put = await fetch(pool, { method: 'PUT', headers, body: '{"strategy": "any-member"}' });
     expect(put.status).toBe(201);
     expect(await post(`${pool}/members`, '{"members": [{"id": "a"}]}')).toMatchObject({ added: 1 });
     expect(await post(`${pool}/members`, '192.0.2.1:8080\n', 'text/plain')).toMatchObject({ added: 1, total: 2 });
     expect(await post(`${pool}/selections`)).toMatchObject({ selection: { assigned: 1, lease: null } });
-    expect(await (await fetch(pool)).json()).toMatchObject({ strategy: 'random', assigned: 1 });
+    expect(await (await fetch(pool)).json()).toMatchObject({ strategy: 'any-member', assigned: 1 });
   });
 });
 

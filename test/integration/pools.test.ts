@@ -93,7 +93,7 @@ describe('settings', () => {
   test('name a strategy that is known, or are refused with the list of those that are', async () => {
     await expect(app.pools.put('shop', { strategy: 'most-liked' })).rejects.toMatchObject({
       code: 'STRATEGY_UNKNOWN',
-      known: ['first', 'least-assigned', 'least-concurrency', 'other-kind'],
+      known: ['first', 'least-assigned', 'least-concurrency', 'least-recently-used', 'other-kind', 'random'],
     });
     expect((await app.pools.list()).pools).toEqual([]);
   });

@@ -5,6 +5,6 @@ import { DiscoveryService } from '@nestjs/core';
  * any module of the host application:
  *
  *     @SelectionStrategyProvider()
- *     export class RandomStrategy implements SelectionStrategy { … }
+ *     export class AnyMemberStrategy implements SelectionStrategy { … }
  */
 export const SelectionStrategyProvider = DiscoveryService.createDecorator();
