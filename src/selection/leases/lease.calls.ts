@@ -75,7 +75,7 @@ export class LeaseCalls {
     return new CallGatherer(
       this.traffic,
       DIRECT_BELOW,
-      async (ending) => (await this.scripts.settle(pool, [ending]))[0] as Settlement,
+      (ending) => this.scripts.settleOne(pool, ending),
       (endings) => this.scripts.settle(pool, endings),
     );
   }

@@ -86,6 +86,13 @@ export class LeaseScripts {
   }
 
   /** @throws PoolNotFoundError */
+  async settleOne(pool: PoolConfig, [lease, how]: Ending): Promise<Settlement> {
+    const reply = await this.run(SETTLE, pool, [how, lease]);
+    requirePool(reply, pool);
+    return readSettlement(reply[1] as string);
+  }
+
+  /** @throws PoolNotFoundError */
   async settle(pool: PoolConfig, endings: readonly Ending[]): Promise<Settlement[]> {
     const hows = endings.map(([, how]) => how).join('');
     const reply = await this.run(SETTLE, pool, [hows, ...endings.map(([lease]) => lease)]);

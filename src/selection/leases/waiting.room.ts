@@ -201,7 +201,7 @@ export class WaitingRoom implements BeforeApplicationShutdown {
   private async deliver(waiter: Waiter, selection: Selection): Promise<void> {
     const isWanted = this.waiters.has(waiter.key) && !waiter.signal?.aborted;
     const lease = isWanted || waiter.requestId !== '' ? undefined : readLeaseId(selection.lease?.id ?? '');
-    if (lease) await this.scripts.settle(waiter.pool, [[lease.name, 'a']]);
+    if (lease) await this.scripts.settleOne(waiter.pool, [lease.name, 'a']);
     waiter.end(isWanted ? selection : 'TIMED_OUT');
   }
 

@@ -70,8 +70,7 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     how: 'completed' | 'abandoned' | 'forced',
     isStale: boolean,
   ): Promise<Settlement> {
-    if (!isStale) return this.calls.settle(pool, name, how);
-    return this.scripts.settle(pool, [[name, 's']]).then(([found]) => found as Settlement);
+    return isStale ? this.scripts.settleOne(pool, [name, 's']) : this.calls.settle(pool, name, how);
   }
 
   extend(pool: PoolConfig, request: ExtensionRequest): Promise<Extended> {
