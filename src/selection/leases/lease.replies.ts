@@ -2,6 +2,7 @@ import { ValidationFailedError } from '../../errors/domain.errors.js';
 import { RECORD_LINES, readLabels, readValue } from '../member.record.js';
 import type { Selection } from '../selection.types.js';
 import type { Extended, Settlement } from './lease.lifecycle.js';
+import { isoTime } from './iso.time.js';
 import { leaseIdOf, readLeaseName } from './lease.name.js';
 import type { LeaseEnding } from './lease.types.js';
 
@@ -57,7 +58,7 @@ function readLent(reply: Reply): AcquisitionResult {
 
 function readSelections(text: string, nowMs: number, expiresMs: number): Selection[] {
   const lines = text.split('\n');
-  const time = { ttlMs: expiresMs - nowMs, expiresAt: new Date(expiresMs).toISOString() };
+  const time = { ttlMs: expiresMs - nowMs, expiresAt: isoTime(expiresMs) };
   const selections: Selection[] = [];
   for (let at = 0; at < lines.length; at += LINES_PER_LEASE) selections.push(readSelection(lines, at, time));
   return selections;
