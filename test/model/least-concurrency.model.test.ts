@@ -17,7 +17,7 @@ import { LeaseModel } from './lease.model.js';
  * (with MODEL_RUNS=250 where two steps must meet):
  *
  *   settle.lua        settle: `if redis.call('ZREM', …) == 0 then return false end`, which makes settling happen once
- *                     settleMany: `elseif live[n]`, the same for many; `lowered[id] or`, two leases of one member
+ *                     settleMany: `if live[n] and`, the same for many; `lowered[id] or`, two leases of one member
  *                     settle: `lower(…)`; lower: the look at the weight; `ZREM full` of a member that has room again
  *                     forgetNotes: the requestId that is remembered
  *   lend.lua          pickMember: `inFlight < capacity`; isAtLimit; `sequence + 1`; nextFence: `math.max`
