@@ -47,10 +47,10 @@ export class SelectionService implements BeforeApplicationShutdown {
    * @throws RedisUnavailableError when the reply was lost; one selection may then have been counted, and a lease made that
    *   nobody knows until it expires. A repeat with the same `requestId` finds it.
    */
-  select(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
-    if (this.isClosing) return Promise.reject(new ShuttingDownError());
-    return this.access.with(pool, (config, strategy) => {
-      const checked = request === undefined ? NO_REQUEST : parseInput(selectionRequestSchema, request);
+  async select(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    const checked = request === undefined ? NO_REQUEST : parseInput(selectionRequestSchema, request);
+    this.requireOpen();
+    return await this.access.with(pool, (config, strategy) => {
       if (checked.waitMs === undefined || hasLifecycle(strategy)) return strategy.select(config, checked, signal);
       return this.lookUntil(() => strategy.select(config, checked), checked.waitMs, signal);
     });
