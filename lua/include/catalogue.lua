@@ -33,6 +33,16 @@ local function keepRecord(id, record)
   redis.call('HSET', members, '', HASHED, id, writeRecord(record))
 end
 
+-- How often members were selected, where an index has a hash of its own for it; empty, it is gone.
+local function keepCount(counts, id, assigned)
+  redis.call('HSET', counts, '', HASHED, id, assigned)
+end
+
+local function dropCount(counts, id)
+  redis.call('HDEL', counts, id)
+  if redis.call('HLEN', counts) == 1 then redis.call('DEL', counts) end
+end
+
 -- Why the caller must look again before it goes on: its copy of the pool's settings is old, or a change of strategy
 -- is half done. Nil when all is well.
 local function outdated(strategy)

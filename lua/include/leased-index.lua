@@ -6,7 +6,7 @@
            full    zset  member at its capacity -> score
            away    zset  member outside the index -> live leases
            counts  hash  member -> how often it was selected
-  Needs    stride.lua, load.lua, and `settings` and HASHED of catalogue.lua
+  Needs    stride.lua, load.lua, and catalogue.lua
 ]]
 local ready, full, away, counts = ...
 
@@ -38,7 +38,7 @@ return {
     redis.call('ZADD', isFull and full or ready, loadScore(inFlight, record.weight, tie), id)
     redis.call('ZREM', isFull and ready or full, id)
     redis.call('ZREM', away, id)
-    redis.call('HSET', counts, '', HASHED, id, assigned)
+    keepCount(counts, id, assigned)
     record.offset = 0
   end,
 
@@ -49,8 +49,7 @@ return {
     if inFlight > 0 then redis.call('ZADD', away, inFlight, id) end
     redis.call('ZREM', ready, id)
     redis.call('ZREM', full, id)
-    redis.call('HDEL', counts, id)
-    if redis.call('HLEN', counts) == 1 then redis.call('DEL', counts) end
+    dropCount(counts, id)
   end,
 
   -- Live leases of a member that is outside the index.

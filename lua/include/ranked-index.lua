@@ -3,7 +3,7 @@
 
   Keys     ranks   zset  member id -> rank
            counts  hash  member id -> how often it was selected
-  Needs    stride.lua, HASHED of catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters
+  Needs    stride.lua, catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters
 ]]
 local ranks, counts = ...
 
@@ -20,14 +20,13 @@ return {
 
   enter = function(id, record, _, assigned)
     redis.call('ZADD', ranks, entryRank(ranks, id, record.weight), id)
-    redis.call('HSET', counts, '', HASHED, id, assigned)
+    keepCount(counts, id, assigned)
     record.offset = 0
   end,
 
   leave = function(id)
     redis.call('ZREM', ranks, id)
-    redis.call('HDEL', counts, id)
-    if redis.call('HLEN', counts) == 1 then redis.call('DEL', counts) end
+    dropCount(counts, id)
   end,
 
   -- Live leases of a member that is not in the index.
