@@ -3,21 +3,14 @@ import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { KeyNames, dueEntry } from '../selection/key.names.js';
-import { DueTicker } from '../selection/leases/due.ticker.js';
+import { DueTicker, type Step } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import { PoolDirectory } from './pool.directory.js';
 
-interface Upkeep {
-  /** There is more to do at once. */
-  more: boolean;
-  /** When something is due again, in ms by the server's clock; null for never. */
-  nextMs: number | null;
-}
-
 /** By then what is about to be written has been written. */
 const SOON_MS = 1_000;
-const NOTHING: Upkeep = { more: false, nextMs: null };
+const NOTHING = { more: false, nextMs: null };
 
 /** Does what is due in pools whose strategy has leases: expiries, and room that a raised capacity makes. */
 @Injectable()
@@ -31,15 +24,16 @@ export class PoolUpkeep implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    this.ticker.use((pool) => this.step(pool));
+    this.ticker.use((pool) => this.stepsOf(pool));
   }
 
   /** Does all that is due now. Should this process die on the way, whoever looks next goes on. */
   async catchUp(pool: string): Promise<void> {
-    let { more, nextMs } = await this.step(pool);
+    const step = await this.stepsOf(pool);
+    let { more, nextMs } = await step();
     if (nextMs === null) return;
     await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, dueEntry(pool)));
-    while (more) ({ more, nextMs } = await this.step(pool));
+    while (more) ({ more, nextMs } = await step());
   }
 
   /** Has somebody look at the pool soon. */
@@ -47,9 +41,9 @@ export class PoolUpkeep implements OnModuleInit {
     await redisCall(this.redis.zadd(this.names.due(), 'LT', Date.now() + SOON_MS, dueEntry(pool)));
   }
 
-  private async step(name: string): Promise<Upkeep> {
+  private async stepsOf(name: string): Promise<Step> {
     const pool = await this.directory.find(name);
     const strategy = pool && this.registry.get(pool.settings.strategy);
-    return strategy && hasLifecycle(strategy) ? strategy.tick(pool) : NOTHING;
+    return strategy && hasLifecycle(strategy) ? () => strategy.tick(pool) : () => Promise.resolve(NOTHING);
   }
 }

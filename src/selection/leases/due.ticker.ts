@@ -19,8 +19,11 @@ const MAX_STEPS = 20;
 const CLAIM = new RedisScript(loadScript('due/claim.lua'));
 const RELEASE = new RedisScript(loadScript('due/release.lua'));
 
-/** Does one bounded step of what is due in a pool; when it is due again, in ms by the server's clock, or null for never. */
-export type Tick = (pool: string) => Promise<{ more: boolean; nextMs: number | null }>;
+/**
+ * Does one bounded step of what is due in a pool; says whether there is more to do at once, and when something is due again,
+ * in ms by the server's clock, or null for never.
+ */
+export type Step = () => Promise<{ more: boolean; nextMs: number | null }>;
 
 /**
  * Settles leases that expire in pools where nothing else happens. One timer for all pools of all processes' making; of many
@@ -28,7 +31,7 @@ export type Tick = (pool: string) => Promise<{ more: boolean; nextMs: number | n
  */
 @Injectable()
 export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private tick: Tick | undefined;
+  private stepsOf: ((pool: string) => Promise<Step>) | undefined;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private closed = false;
@@ -38,9 +41,9 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
     private readonly names: KeyNames,
   ) {}
 
-  /** @param tick what to do in a pool that is due */
-  use(tick: Tick): void {
-    this.tick = tick;
+  /** @param stepsOf reads what a pool that is due is like, once for all steps of a look */
+  use(stepsOf: (pool: string) => Promise<Step>): void {
+    this.stepsOf = stepsOf;
   }
 
   onApplicationBootstrap(): void {
@@ -85,8 +88,9 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
   private async work(pool: string, claim: number): Promise<void> {
     try {
       let found = { more: false, nextMs: null as number | null };
-      for (let step = 0; step < MAX_STEPS; step++) {
-        found = (await this.tick?.(pool)) ?? found;
+      const step = await this.stepsOf?.(pool);
+      for (let steps = 0; step && steps < MAX_STEPS; steps++) {
+        found = await step();
         if (!found.more) break;
       }
       await RELEASE.run(this.redis, [this.names.due()], [pool, claim, found.nextMs ?? -1]);
