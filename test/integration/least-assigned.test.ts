@@ -1,41 +1,27 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '../support/redis.server.js';
-import { type SelectionApp, givePool, importMembers, startSelection, tally } from '../support/selection.app.js';
+import { givePool, importMembers, startSelection, tally } from '../support/selection.app.js';
+import { useSelection } from '../support/use.selection.js';
 
-let server: RedisServer;
-let redis: Redis;
-let app: SelectionApp;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = server.client();
-  app = await startSelection(server.url);
-});
-afterAll(async () => {
-  await app.close();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushall();
-});
+const setup = useSelection();
 
 describe('a selection', () => {
   test('goes to the member with the fewest assignments, ties by id, and counts', async () => {
-    await givePool(app, 'shop', ['c', 'a', 'b']);
+    await givePool(setup.app, 'shop', ['c', 'a', 'b']);
     const ids = [];
-    for (let n = 0; n < 6; n++) ids.push((await app.selection.select('shop')).selection?.member.id);
+    for (let n = 0; n < 6; n++) ids.push((await setup.app.selection.select('shop')).selection?.member.id);
     expect(ids).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
-    expect((await app.pools.getMember('shop', 'b')).assigned).toBe(2);
-    expect((await app.pools.get('shop')).assigned).toBe(6);
+    expect((await setup.app.pools.getMember('shop', 'b')).assigned).toBe(2);
+    expect((await setup.app.pools.get('shop')).assigned).toBe(6);
   });
 
   test('answers with the value, the labels and the count, this time included', async () => {
-    await app.pools.put('shop');
-    await importMembers(app, 'shop', [{ id: 'a', value: 'secret "quoted"\nline', labels: { z: 'ü', country: 'DE' } }]);
-    await app.selection.select('shop');
-    expect(await app.selection.select('shop')).toEqual({
+    await setup.app.pools.put('shop');
+    await importMembers(setup.app, 'shop', [
+      { id: 'a', value: 'secret "quoted"\nline', labels: { z: 'ü', country: 'DE' } },
+    ]);
+    await setup.app.selection.select('shop');
+    expect(await setup.app.selection.select('shop')).toEqual({
       selection: {
         member: { id: 'a', value: 'secret "quoted"\nline', labels: { country: 'DE', z: 'ü' } },
         assigned: 2,
@@ -47,21 +33,25 @@ describe('a selection', () => {
   });
 
   test('with one eligible member returns it every time: nothing is reserved', async () => {
-    await givePool(app, 'shop', ['only']);
-    expect(await tally(app, 'shop', 5)).toEqual({ only: 5 });
+    await givePool(setup.app, 'shop', ['only']);
+    expect(await tally(setup.app, 'shop', 5)).toEqual({ only: 5 });
   });
 
   test('of an empty pool is null, and of one whose members are all withdrawn too, each with its reason', async () => {
-    await app.pools.put('shop');
-    expect(await app.selection.select('shop')).toEqual({ selection: null, reason: 'EMPTY_POOL', retryAfterMs: null });
-    await importMembers(app, 'shop', ['a']);
-    await app.pools.patchMember('shop', 'a', { state: 'disabled' });
-    expect(await app.selection.select('shop')).toEqual({
+    await setup.app.pools.put('shop');
+    expect(await setup.app.selection.select('shop')).toEqual({
+      selection: null,
+      reason: 'EMPTY_POOL',
+      retryAfterMs: null,
+    });
+    await importMembers(setup.app, 'shop', ['a']);
+    await setup.app.pools.patchMember('shop', 'a', { state: 'disabled' });
+    expect(await setup.app.selection.select('shop')).toEqual({
       selection: null,
       reason: 'NONE_ELIGIBLE',
       retryAfterMs: null,
     });
-    expect(await app.selection.selectBatch('shop', { count: 3 })).toEqual({
+    expect(await setup.app.selection.selectBatch('shop', { count: 3 })).toEqual({
       selections: [],
       reason: 'NONE_ELIGIBLE',
       retryAfterMs: null,
@@ -69,32 +59,36 @@ describe('a selection', () => {
   });
 
   test('of a pool that does not exist, or was deleted while remembered, is refused', async () => {
-    await expect(app.selection.select('nowhere')).rejects.toMatchObject({ code: 'POOL_NOT_FOUND' });
-    await givePool(app, 'shop', ['a']);
-    await app.selection.select('shop');
-    const other = await startSelection(server.url);
+    await expect(setup.app.selection.select('nowhere')).rejects.toMatchObject({ code: 'POOL_NOT_FOUND' });
+    await givePool(setup.app, 'shop', ['a']);
+    await setup.app.selection.select('shop');
+    const other = await startSelection(setup.server.url);
     await other.pools.delete('shop');
     await other.close();
-    await expect(app.selection.select('shop')).rejects.toMatchObject({ code: 'POOL_NOT_FOUND' });
+    await expect(setup.app.selection.select('shop')).rejects.toMatchObject({ code: 'POOL_NOT_FOUND' });
   });
 
   test('refuses what is not built yet rather than ignoring it, and takes lease fields without effect', async () => {
-    await givePool(app, 'shop', ['a']);
+    await givePool(setup.app, 'shop', ['a']);
     for (const field of ['labels', 'exclude', 'target', 'session', 'waitMs']) {
-      await expect(app.selection.select('shop', { [field]: 'x' })).rejects.toMatchObject({
+      await expect(setup.app.selection.select('shop', { [field]: 'x' })).rejects.toMatchObject({
         code: 'VALIDATION_FAILED',
         problems: [{ path: field }],
       });
     }
-    const { selection } = await app.selection.select('shop', { ttlMs: 5_000, owner: 'crawler-1', requestId: 'r1' });
+    const { selection } = await setup.app.selection.select('shop', {
+      ttlMs: 5_000,
+      owner: 'crawler-1',
+      requestId: 'r1',
+    });
     expect(selection?.lease).toBeNull();
-    expect((await app.pools.get('shop')).assigned).toBe(1);
+    expect((await setup.app.pools.get('shop')).assigned).toBe(1);
   });
 
   test('concurrent ones over equal members leave a spread of at most one', async () => {
     const ids = Array.from({ length: 37 }, (_, n) => `m${n}`);
-    await givePool(app, 'shop', ids);
-    const results = await Promise.all(Array.from({ length: 1_000 }, () => app.selection.select('shop')));
+    await givePool(setup.app, 'shop', ids);
+    const results = await Promise.all(Array.from({ length: 1_000 }, () => setup.app.selection.select('shop')));
     const counts = new Map<string, number>();
     for (const { selection } of results) counts.set(selection!.member.id, (counts.get(selection!.member.id) ?? 0) + 1);
     expect(Math.max(...counts.values()) - Math.min(...counts.values())).toBeLessThanOrEqual(1);
@@ -102,11 +96,11 @@ describe('a selection', () => {
   });
 
   test('is one round trip and one script', async () => {
-    await givePool(app, 'shop', ['a']);
-    await app.selection.select('shop');
-    await redis.config('RESETSTAT');
-    await app.selection.select('shop');
-    const stats = await redis.info('commandstats');
+    await givePool(setup.app, 'shop', ['a']);
+    await setup.app.selection.select('shop');
+    await setup.redis.config('RESETSTAT');
+    await setup.app.selection.select('shop');
+    const stats = await setup.redis.info('commandstats');
     expect(stats).toMatch(/cmdstat_evalsha:calls=1,/);
     expect(stats).not.toMatch(/cmdstat_eval:/);
   });
@@ -114,47 +108,47 @@ describe('a selection', () => {
 
 describe('weights', () => {
   test('share each whole round exactly', async () => {
-    await givePool(app, 'shop', [
+    await givePool(setup.app, 'shop', [
       { id: 'one', weight: 1 },
       { id: 'three', weight: 3 },
       { id: 'seven', weight: 7 },
     ]);
     for (let round = 1; round <= 4; round++) {
-      expect(await tally(app, 'shop', 11)).toEqual({ one: 1, three: 3, seven: 7 });
+      expect(await tally(setup.app, 'shop', 11)).toEqual({ one: 1, three: 3, seven: 7 });
     }
   });
 
   test('spread the picks of a heavy member over the round', async () => {
-    await givePool(app, 'shop', [
+    await givePool(setup.app, 'shop', [
       { id: 'a', weight: 1 },
       { id: 'b', weight: 2 },
       { id: 'c', weight: 1 },
     ]);
-    const { selections } = await app.selection.selectBatch('shop', { count: 8 });
+    const { selections } = await setup.app.selection.selectBatch('shop', { count: 8 });
     expect(selections.map(({ member }) => member.id).join('')).toBe('abcbabcb');
   });
 
   test('a change keeps the balance and the number of selections', async () => {
-    await givePool(app, 'shop', ['a', 'b']);
-    await tally(app, 'shop', 200);
-    await app.pools.patchMember('shop', 'a', { weight: 4 });
-    expect(await app.pools.getMember('shop', 'a')).toMatchObject({ weight: 4, assigned: 100 });
-    expect(await tally(app, 'shop', 50)).toEqual({ a: 40, b: 10 });
-    expect((await app.pools.getMember('shop', 'a')).assigned).toBe(140);
+    await givePool(setup.app, 'shop', ['a', 'b']);
+    await tally(setup.app, 'shop', 200);
+    await setup.app.pools.patchMember('shop', 'a', { weight: 4 });
+    expect(await setup.app.pools.getMember('shop', 'a')).toMatchObject({ weight: 4, assigned: 100 });
+    expect(await tally(setup.app, 'shop', 50)).toEqual({ a: 40, b: 10 });
+    expect((await setup.app.pools.getMember('shop', 'a')).assigned).toBe(140);
   });
 
   test('any set of weights gives each member its share of every whole round', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.integer({ min: 1, max: 100 }), { minLength: 1, maxLength: 8 }), async (weights) => {
-        await redis.flushall();
+        await setup.redis.flushall();
         await givePool(
-          app,
+          setup.app,
           'shop',
           weights.map((weight, n) => ({ id: `m${n}`, weight })),
         );
         const round = weights.reduce((sum, weight) => sum + weight, 0);
         for (let rounds = 1; rounds <= 2; rounds++) {
-          const { selections } = await app.selection.selectBatch('shop', { count: round });
+          const { selections } = await setup.app.selection.selectBatch('shop', { count: round });
           const counts = weights.map((_, n) => selections.filter(({ member }) => member.id === `m${n}`).length);
           expect(counts).toEqual(weights);
         }
@@ -181,20 +175,21 @@ describe('a batch', () => {
         fc.integer({ min: 0, max: 30 }),
         fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 1, maxLength: 4 }),
         async (members, before, batches) => {
-          await redis.flushall();
+          await setup.redis.flushall();
           for (const pool of ['single', 'batch']) {
-            for (const { initialCount, ...fields } of members) await givePool(app, pool, [fields], { initialCount });
-            for (let n = 0; n < before; n++) await app.selection.select(pool);
+            for (const { initialCount, ...fields } of members)
+              await givePool(setup.app, pool, [fields], { initialCount });
+            for (let n = 0; n < before; n++) await setup.app.selection.select(pool);
           }
           for (const count of batches) {
             const single = [];
-            for (let n = 0; n < count; n++) single.push((await app.selection.select('single')).selection);
-            expect((await app.selection.selectBatch('batch', { count })).selections).toEqual(single);
+            for (let n = 0; n < count; n++) single.push((await setup.app.selection.select('single')).selection);
+            expect((await setup.app.selection.selectBatch('batch', { count })).selections).toEqual(single);
           }
-          expect((await app.pools.listMembers('batch')).members).toEqual(
-            (await app.pools.listMembers('single')).members,
+          expect((await setup.app.pools.listMembers('batch')).members).toEqual(
+            (await setup.app.pools.listMembers('single')).members,
           );
-          expect((await app.pools.get('batch')).assigned).toBe((await app.pools.get('single')).assigned);
+          expect((await setup.app.pools.get('batch')).assigned).toBe((await setup.app.pools.get('single')).assigned);
         },
       ),
       { numRuns: 60 },
@@ -203,24 +198,26 @@ describe('a batch', () => {
 
   test('of a thousand from ten members, and of a thousand from two thousand, is exact', async () => {
     await givePool(
-      app,
+      setup.app,
       'few',
       Array.from({ length: 10 }, (_, n) => `m${n}`),
     );
     await givePool(
-      app,
+      setup.app,
       'many',
       Array.from({ length: 2_000 }, (_, n) => `m${n}`),
     );
-    const few = (await app.selection.selectBatch('few', { count: 1_000 })).selections;
+    const few = (await setup.app.selection.selectBatch('few', { count: 1_000 })).selections;
     expect(few.at(-1)).toMatchObject({ member: { id: 'm9' }, assigned: 100 });
-    const many = (await app.selection.selectBatch('many', { count: 1_000 })).selections;
+    const many = (await setup.app.selection.selectBatch('many', { count: 1_000 })).selections;
     expect(new Set(many.map((selection) => selection.member.id)).size).toBe(1_000);
   });
 
   test.each([0, 1_001, 1.5, -1, Number.NaN])('of %p is refused', async (count) => {
-    await givePool(app, 'shop', ['a']);
-    await expect(app.selection.selectBatch('shop', { count })).rejects.toMatchObject({ problems: [{ path: 'count' }] });
+    await givePool(setup.app, 'shop', ['a']);
+    await expect(setup.app.selection.selectBatch('shop', { count })).rejects.toMatchObject({
+      problems: [{ path: 'count' }],
+    });
   });
 });
 
@@ -231,20 +228,20 @@ describe('a member that was away', () => {
     leave: () => Promise<unknown>,
     comeBack: () => Promise<unknown>,
   ) {
-    await givePool(app, 'shop', ['a', 'b', 'c'], { restore });
-    for (let n = 0; n < 3; n++) await app.selection.selectBatch('shop', { count: 1_000 });
+    await givePool(setup.app, 'shop', ['a', 'b', 'c'], { restore });
+    for (let n = 0; n < 3; n++) await setup.app.selection.selectBatch('shop', { count: 1_000 });
     await leave();
-    await app.selection.selectBatch('shop', { count: 500 });
+    await setup.app.selection.selectBatch('shop', { count: 500 });
     await comeBack();
-    const counts = await tally(app, 'shop', 300);
-    const { assigned } = await app.pools.getMember('shop', 'c');
+    const counts = await tally(setup.app, 'shop', 300);
+    const { assigned } = await setup.app.pools.getMember('shop', 'c');
     expect(assigned).toBe(1_000 + (counts['c'] ?? 0));
     return counts['c'] ?? 0;
   }
-  const disable = () => app.pools.patchMember('shop', 'c', { state: 'disabled' });
-  const enable = () => app.pools.patchMember('shop', 'c', { state: 'eligible' });
-  const remove = () => app.pools.removeMember('shop', 'c');
-  const reimport = () => importMembers(app, 'shop', ['c']);
+  const disable = () => setup.app.pools.patchMember('shop', 'c', { state: 'disabled' });
+  const enable = () => setup.app.pools.patchMember('shop', 'c', { state: 'eligible' });
+  const remove = () => setup.app.pools.removeMember('shop', 'c');
+  const reimport = () => importMembers(setup.app, 'shop', ['c']);
 
   test.each([
     ['disabled', disable, enable],
@@ -271,22 +268,22 @@ describe('a member that was away', () => {
   });
 
   test('forgotten on removal: comes back as new, at the level, with no selections', async () => {
-    await givePool(app, 'shop', ['a', 'b']);
-    await tally(app, 'shop', 20);
-    await app.pools.removeMember('shop', 'b', { forget: true });
-    expect(await importMembers(app, 'shop', ['b'])).toMatchObject({ added: 1, restored: 0 });
-    expect((await app.pools.getMember('shop', 'b')).assigned).toBe(0);
-    expect(await tally(app, 'shop', 20)).toEqual({ a: 10, b: 10 });
+    await givePool(setup.app, 'shop', ['a', 'b']);
+    await tally(setup.app, 'shop', 20);
+    await setup.app.pools.removeMember('shop', 'b', { forget: true });
+    expect(await importMembers(setup.app, 'shop', ['b'])).toMatchObject({ added: 1, restored: 0 });
+    expect((await setup.app.pools.getMember('shop', 'b')).assigned).toBe(0);
+    expect(await tally(setup.app, 'shop', 20)).toEqual({ a: 10, b: 10 });
   });
 
   test('that stood above the level keeps its place', async () => {
-    await givePool(app, 'shop', ['a', 'b']);
-    await tally(app, 'shop', 20);
-    await app.pools.patchMember('shop', 'b', { state: 'disabled' });
-    await app.pools.put('shop', { initialCount: 0 });
-    await importMembers(app, 'shop', ['d']);
-    await app.pools.patchMember('shop', 'b', { state: 'eligible' });
-    expect(await tally(app, 'shop', 10)).toEqual({ d: 10 });
+    await givePool(setup.app, 'shop', ['a', 'b']);
+    await tally(setup.app, 'shop', 20);
+    await setup.app.pools.patchMember('shop', 'b', { state: 'disabled' });
+    await setup.app.pools.put('shop', { initialCount: 0 });
+    await importMembers(setup.app, 'shop', ['d']);
+    await setup.app.pools.patchMember('shop', 'b', { state: 'eligible' });
+    expect(await tally(setup.app, 'shop', 10)).toEqual({ d: 10 });
   });
 });
 
@@ -297,12 +294,12 @@ describe('a new member', () => {
     [8, 6],
     [1_000_000_000, 0],
   ])('with initial count %p gets %p of the next picks', async (initialCount, share) => {
-    await givePool(app, 'shop', ['a', 'b']);
-    await tally(app, 'shop', 20);
-    await app.pools.put('shop', { initialCount });
-    await importMembers(app, 'shop', ['n']);
-    expect((await app.pools.getMember('shop', 'n')).assigned).toBe(0);
-    expect((await tally(app, 'shop', 15))['n'] ?? 0).toBe(share);
+    await givePool(setup.app, 'shop', ['a', 'b']);
+    await tally(setup.app, 'shop', 20);
+    await setup.app.pools.put('shop', { initialCount });
+    await importMembers(setup.app, 'shop', ['n']);
+    expect((await setup.app.pools.getMember('shop', 'n')).assigned).toBe(0);
+    expect((await tally(setup.app, 'shop', 15))['n'] ?? 0).toBe(share);
   });
 });
 

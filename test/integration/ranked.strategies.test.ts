@@ -1,65 +1,49 @@
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Redis } from 'ioredis';
-import { startRedis, type RedisServer } from '../support/redis.server.js';
-import { type SelectionApp, givePool, importMembers, startSelection } from '../support/selection.app.js';
+import { describe, expect, test } from '@jest/globals';
+import { givePool, importMembers } from '../support/selection.app.js';
+import { useSelection } from '../support/use.selection.js';
 
-let server: RedisServer;
-let redis: Redis;
-let app: SelectionApp;
-
-beforeAll(async () => {
-  server = await startRedis();
-  redis = server.client();
-  app = await startSelection(server.url);
-});
-afterAll(async () => {
-  await app.close();
-  await server.stop();
-});
-beforeEach(async () => {
-  await redis.flushall();
-});
+const setup = useSelection();
 
 async function pick(times: number): Promise<(string | undefined)[]> {
   const ids = [];
-  for (let n = 0; n < times; n++) ids.push((await app.selection.select('shop')).selection?.member.id);
+  for (let n = 0; n < times; n++) ids.push((await setup.app.selection.select('shop')).selection?.member.id);
   return ids;
 }
 
 async function pickBatch(count: number): Promise<string[]> {
-  return (await app.selection.selectBatch('shop', { count })).selections.map(({ member }) => member.id);
+  return (await setup.app.selection.selectBatch('shop', { count })).selections.map(({ member }) => member.id);
 }
 
 describe('least-recently-used', () => {
   const strategy = 'least-recently-used';
 
   test('goes to the member that was selected longest ago, those never selected first, by id', async () => {
-    await givePool(app, 'shop', ['c', 'a', 'b'], { strategy });
+    await givePool(setup.app, 'shop', ['c', 'a', 'b'], { strategy });
     expect(await pick(4)).toEqual(['a', 'b', 'c', 'a']);
-    await importMembers(app, 'shop', ['d']);
+    await importMembers(setup.app, 'shop', ['d']);
     expect(await pick(5)).toEqual(['d', 'b', 'c', 'a', 'd']);
   });
 
   test('gives a member that comes back one selection, not all that it missed', async () => {
-    await givePool(app, 'shop', ['a', 'b', 'c'], { strategy });
-    await app.pools.patchMember('shop', 'a', { state: 'disabled' });
+    await givePool(setup.app, 'shop', ['a', 'b', 'c'], { strategy });
+    await setup.app.pools.patchMember('shop', 'a', { state: 'disabled' });
     await pick(100);
-    await app.pools.patchMember('shop', 'a', { state: 'eligible' });
+    await setup.app.pools.patchMember('shop', 'a', { state: 'eligible' });
     expect(await pick(6)).toEqual(['a', 'b', 'c', 'a', 'b', 'c']);
   });
 
   test('in batches gives what single selections would give, also more than there are members', async () => {
-    await givePool(app, 'shop', ['a', 'b', 'c'], { strategy });
+    await givePool(setup.app, 'shop', ['a', 'b', 'c'], { strategy });
     expect(await pickBatch(2)).toEqual(['a', 'b']);
     expect(await pickBatch(7)).toEqual(['c', 'a', 'b', 'c', 'a', 'b', 'c']);
     expect(await pick(2)).toEqual(['a', 'b']);
-    expect((await app.pools.getMember('shop', 'a')).assigned).toBe(4);
+    expect((await setup.app.pools.getMember('shop', 'a')).assigned).toBe(4);
   });
 
   test('a change of weight keeps the place in line', async () => {
-    await givePool(app, 'shop', ['a', 'b', 'c'], { strategy });
+    await givePool(setup.app, 'shop', ['a', 'b', 'c'], { strategy });
     await pick(1);
-    await app.pools.patchMember('shop', 'a', { weight: 7 });
+    await setup.app.pools.patchMember('shop', 'a', { weight: 7 });
     expect(await pick(3)).toEqual(['b', 'c', 'a']);
   });
 });
@@ -75,7 +59,7 @@ describe('random', () => {
   ])('gives each member its share by weight, and no order: %s', async (_, picks) => {
     const weights = { a: 1, b: 2, c: 5 };
     const members = Object.entries(weights).map(([id, weight]) => ({ id, weight }));
-    await givePool(app, 'shop', members, { strategy: 'random' });
+    await givePool(setup.app, 'shop', members, { strategy: 'random' });
     const ids = await picks(PICKS);
     let repeatChance = 0;
     for (const { id, weight } of members) {
@@ -90,17 +74,19 @@ describe('random', () => {
 
   test('two pools of the same members do not follow one another', async () => {
     const members = Array.from({ length: 20 }, (_, n) => `m${n}`);
-    await givePool(app, 'shop', members, { strategy: 'random' });
-    await givePool(app, 'mall', members, { strategy: 'random' });
-    const mall = (await app.selection.selectBatch('mall', { count: 40 })).selections.map(({ member }) => member.id);
+    await givePool(setup.app, 'shop', members, { strategy: 'random' });
+    await givePool(setup.app, 'mall', members, { strategy: 'random' });
+    const mall = (await setup.app.selection.selectBatch('mall', { count: 40 })).selections.map(
+      ({ member }) => member.id,
+    );
     expect(await pickBatch(40)).not.toEqual(mall);
   });
 
   test('a member that comes back gets its share and no more', async () => {
-    await givePool(app, 'shop', ['a', 'b', 'c', 'd'], { strategy: 'random' });
-    await app.pools.patchMember('shop', 'a', { state: 'disabled' });
+    await givePool(setup.app, 'shop', ['a', 'b', 'c', 'd'], { strategy: 'random' });
+    await setup.app.pools.patchMember('shop', 'a', { state: 'disabled' });
     await pickBatch(1_000);
-    await app.pools.patchMember('shop', 'a', { state: 'eligible' });
+    await setup.app.pools.patchMember('shop', 'a', { state: 'eligible' });
     const found = (await pickBatch(1_000)).filter((id) => id === 'a').length;
     expect(Math.abs(found - 250)).toBeLessThan(6.5 * Math.sqrt(1_000 * 0.25 * 0.75));
   });
