@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { LeaseService } from '../../src/selection/leases/lease.service.js';
 import type { Selection } from '../../src/selection/selection.types.js';
 import { givePool, startSelection } from '../support/selection.app.js';
 import { useSelection } from '../support/use.selection.js';
@@ -8,7 +7,6 @@ const CALLERS = 200;
 const IDS = Array.from({ length: 30 }, (_, n) => `member-${String(n).padStart(2, '0')}`);
 
 const setup = useSelection();
-const leasesOf = () => setup.app.context.get(LeaseService);
 
 async function selectTogether(pool: string, callers = CALLERS): Promise<Selection[]> {
   const found = await Promise.all(Array.from({ length: callers }, () => setup.app.selection.select(pool)));
@@ -99,7 +97,7 @@ describe('leases that end or are extended together', () => {
 
   test('travel in far fewer scripts, and each ends once', async () => {
     const ids = await acquireTogether(CALLERS);
-    const scripts = await scriptsOf(() => Promise.all(ids.map((id) => leasesOf().complete('shop', id))));
+    const scripts = await scriptsOf(() => Promise.all(ids.map((id) => setup.app.selection.complete('shop', id))));
     expect(scripts).toBeLessThan(CALLERS / 8);
     expect((await setup.app.pools.get('shop')).inFlight).toBe(0);
     for (const { inFlight } of (await setup.app.pools.listMembers('shop')).members) expect(inFlight).toBe(0);
@@ -108,9 +106,9 @@ describe('leases that end or are extended together', () => {
   test('with one that is unknown, one that was ended otherwise, and one that is named twice, each get their own answer', async () => {
     const ids = await acquireTogether(40);
     const [abandoned = '', twice = ''] = ids;
-    await leasesOf().abandon('shop', abandoned);
+    await setup.app.selection.abandon('shop', abandoned);
     const asked = [...ids, twice, 'AAAAAAAAAAAAAAAAAAAAAA.1.YQ'];
-    const found = await Promise.allSettled(asked.map((id) => leasesOf().complete('shop', id)));
+    const found = await Promise.allSettled(asked.map((id) => setup.app.selection.complete('shop', id)));
     expect(found[0]).toMatchObject({ reason: { code: 'LEASE_ENDED', endedAs: 'abandoned' } });
     for (let n = 1; n < 40; n++) expect(found[n]).toMatchObject({ value: { status: 'completed' } });
     expect(found[40]).toMatchObject({ value: { status: 'already-completed' } });
@@ -121,7 +119,7 @@ describe('leases that end or are extended together', () => {
   test('with some whose extension is too long: only those fail', async () => {
     const ids = await acquireTogether(60);
     const found = await Promise.allSettled(
-      ids.map((id, n) => leasesOf().extend('shop', id, { ttlMs: n === 7 ? 600_000 : 90_000 })),
+      ids.map((id, n) => setup.app.selection.extend('shop', id, { ttlMs: n === 7 ? 600_000 : 90_000 })),
     );
     found.forEach((result, n) => {
       if (n === 7) expect(result).toMatchObject({ reason: { code: 'VALIDATION_FAILED' } });
@@ -133,7 +131,7 @@ describe('leases that end or are extended together', () => {
     const ids = await acquireTogether(60);
     const scripts = await scriptsOf(async () => {
       const found = await Promise.allSettled(
-        ids.map((id, n) => leasesOf().extend('shop', id, n === 7 ? { fence: 1 } : {})),
+        ids.map((id, n) => setup.app.selection.extend('shop', id, n === 7 ? { fence: 1 } : {})),
       );
       found.forEach((result, n) => {
         if (n === 7) expect(result).toMatchObject({ reason: { code: 'STALE_FENCE' } });
