@@ -47,13 +47,10 @@ export class SelectionService implements BeforeApplicationShutdown {
    * @throws RedisUnavailableError when the reply was lost; one selection may then have been counted, and a lease made that
    *   nobody knows until it expires. A repeat with the same `requestId` finds it.
    */
-  async select(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
-    const checked = request === undefined ? NO_REQUEST : parseInput(selectionRequestSchema, request);
-    this.requireOpen();
-    return await this.access.with(pool, (config, strategy) => {
-      if (checked.waitMs === undefined || hasLifecycle(strategy)) return strategy.select(config, checked, signal);
-      return this.lookUntil(() => strategy.select(config, checked), checked.waitMs, signal);
-    });
+  select(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    // Nothing to check, and one promise less, which is several hundredths of a selection's time.
+    if (request === undefined && !this.isClosing) return this.pick(pool, NO_REQUEST, signal);
+    return this.checkAndPick(pool, request, signal);
   }
 
   /** As many selections as `count` single ones in a row would give: in one atomic step where the strategy can. */
@@ -143,6 +140,19 @@ export class SelectionService implements BeforeApplicationShutdown {
 
   private requireOpen(): void {
     if (this.isClosing) throw new ShuttingDownError();
+  }
+
+  private async checkAndPick(pool: string, request?: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    const checked = request === undefined ? NO_REQUEST : parseInput(selectionRequestSchema, request);
+    this.requireOpen();
+    return this.pick(pool, checked, signal);
+  }
+
+  private pick(pool: string, request: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
+    return this.access.with(pool, (config, strategy) => {
+      if (request.waitMs === undefined || hasLifecycle(strategy)) return strategy.select(config, request, signal);
+      return this.lookUntil(() => strategy.select(config, request), request.waitMs, signal);
+    });
   }
 
   private async lookUntil(
