@@ -37,4 +37,11 @@ return {
   inFlight = function()
     return 0
   end,
+
+  -- The rank by which a member is picked, the lowest first; nil when it is not to be picked. As text, ranks are in the same order.
+  rankOf = function(id)
+    return tonumber(redis.call('ZSCORE', counts, id) or nil)
+  end,
+  rankText = rankText,
+  rankLength = 16,
 }

@@ -16,6 +16,7 @@
   KEYS[10]  full      zset
   KEYS[11]  away      zset
   KEYS[12]  counts    hash
+  KEYS[13]  views     zset    see views.lua
 
   A lease is named <22 characters of a random token><. or, where it has notes, ~><fence in hex>.<member id>
   Ways to end: c completed, a abandoned, e expired, f by force
@@ -29,7 +30,7 @@
 ]]
 local settings, members, leases, ended = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local endedOld, notes, queue, seen = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
-local ready, full, away, counts = KEYS[9], KEYS[10], KEYS[11], KEYS[12]
+local ready, full, away, counts, views = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
 
 local TOKEN = 22
 -- How many expired leases a script settles in passing.
@@ -40,12 +41,13 @@ local nowUs = time[1] * 1000000 + time[2]
 local nowMs = math.floor(nowUs / 1000)
 
 local found = redis.call('HMGET', settings, 'strategy', 'capacity', 'limit', 'leaseTtlMs', 'leaseMaxTtlMs',
-  'fence', 'sequence', 'due', 'waiting', 'endedSince')
+  'fence', 'sequence', 'due', 'waiting', 'endedSince', 'filters', 'judging')
 local pool = {
   strategy = found[1], capacity = found[2], limit = tonumber(found[3]),
   ttlMs = tonumber(found[4]), maxTtlMs = tonumber(found[5]),
   fence = tonumber(found[6]) or 0, sequence = tonumber(found[7]) or 0,
   due = tonumber(found[8]), waiting = found[9], endedSince = tonumber(found[10]),
+  hasViews = found[12] or found[11] and found[11] ~= '',
 }
 
 -- Whether a lease may have expired by now that nobody has settled.

@@ -34,7 +34,7 @@ return {
     local pool = redis.call('HMGET', settings, 'capacity', 'sequence')
     local tie = tieAt(tonumber(pool[2]) or 0, record.weight)
     if here then tie = tieOf(here) - math.fmod(here, 2) + (record.weight == 1 and 0 or 1) end
-    local isFull = inFlight >= capacityOf(record.capacity, pool[1])
+    local isFull = inFlight >= (record.isOnTrial and 1 or capacityOf(record.capacity, pool[1]))
     redis.call('ZADD', isFull and full or ready, loadScore(inFlight, record.weight, tie), id)
     redis.call('ZREM', isFull and ready or full, id)
     redis.call('ZREM', away, id)
@@ -56,4 +56,11 @@ return {
   inFlight = function(id)
     return tonumber(redis.call('ZSCORE', away, id) or 0)
   end,
+
+  -- Of a member below its capacity.
+  rankOf = function(id)
+    return tonumber(redis.call('ZSCORE', ready, id) or nil)
+  end,
+  rankText = rankText,
+  rankLength = 16,
 }

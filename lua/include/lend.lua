@@ -1,7 +1,7 @@
 --[[
   How a lease begins.
 
-  Needs  stride.lua, load.lua, lease-keys.lua
+  Needs  stride.lua, load.lua, lease-keys.lua, lease-views.lua
 ]]
 -- How many members over their capacity a script takes out of the way of one pick.
 local PARK_MAX = 64
@@ -40,14 +40,14 @@ local function pickMember()
     local id, score = headOfReady()
     if not id then return nil end
     local record = redis.call('HGET', members, id)
-    local weight, own = string.match(record, '^(%d+) (%S+)')
-    weight = tonumber(weight)
-    local inFlight, capacity = inFlightAt(score, weight), capacityOf(own, pool.capacity)
+    local weight, capacity = limitsIn(record, pool.capacity)
+    local inFlight = inFlightAt(score, weight)
     if inFlight < capacity then
-      return { id = id, record = record, weight = weight, inFlight = inFlight, capacity = capacity }
+      return { id = id, record = record, weight = weight, score = score, inFlight = inFlight, capacity = capacity }
     end
     redis.call('ZREM', ready, id)
     redis.call('ZADD', full, score, id)
+    shift(id, score, nil)
   end
   return nil
 end
@@ -64,6 +64,7 @@ local function lend(member, token, ttlMs, note)
     redis.call('ZREM', ready, member.id)
     redis.call('ZADD', full, score, member.id)
   end
+  shift(member.id, member.score, inFlight < member.capacity and score or nil)
   local lease = token .. (note and '~' or '.') .. string.format('%x', fence) .. '.' .. member.id
   redis.call('ZADD', leases, nowMs + ttlMs, lease)
   if note then redis.call('HSET', notes, 'm' .. token, note) end

@@ -35,3 +35,9 @@ end
 local function capacityOf(own, poolCapacity)
   return tonumber(own) or tonumber(poolCapacity) or LEASES_MAX
 end
+
+-- The weight of a member and the most live leases that it may have; on trial that is one.
+local function limitsIn(record, poolCapacity)
+  local weight, own, trial = string.match(record, '^(%d+) (%S+) %S+\n[^\n]*\n[^\n]*\n(!?)')
+  return tonumber(weight), trial == '!' and 1 or capacityOf(own, poolCapacity)
+end

@@ -5,6 +5,11 @@
 
   Redis begins its own random numbers anew with every script, so that they come from a hash of what never comes twice.
 ]]
+local RANK_LENGTH = 26
+local function rankText(rank)
+  return string.format('%026.12f', rank)
+end
+
 local function arrivalAfter(rank, weight, seed)
   local chance = (tonumber(string.sub(redis.sha1hex(seed), 1, 13), 16) + 1) / 2 ^ 52
   return rank - math.log(chance) / weight

@@ -3,7 +3,8 @@
 
   Keys     ranks   zset  member id -> rank
            counts  hash  member id -> how often it was selected
-  Needs    stride.lua, catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters
+  Needs    stride.lua, catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters,
+           and rankText, RANK_LENGTH of ranks as text
 ]]
 local ranks, counts = ...
 
@@ -31,4 +32,10 @@ return {
 
   -- Live leases of a member that is not in the index.
   inFlight = function() return 0 end,
+
+  rankOf = function(id)
+    return tonumber(redis.call('ZSCORE', ranks, id) or nil)
+  end,
+  rankText = rankText,
+  rankLength = RANK_LENGTH,
 }

@@ -1,7 +1,7 @@
 --[[
   The one way in which a lease ends, whatever ends it.
 
-  Needs  stride.lua, load.lua, lease-keys.lua
+  Needs  stride.lua, load.lua, lease-keys.lua, lease-views.lua
 ]]
 -- Two generations of ended leases: each is added to for a minute, and kept for at least one more.
 local GENERATION_MS, ENDED_MS, GENERATION_MAX = 60000, 65000, 50000
@@ -10,29 +10,28 @@ local function memberOf(lease)
   return string.sub(lease, string.find(lease, '.', TOKEN + 2, true) + 1)
 end
 
-local function weightAndCapacity(id)
-  local weight, capacity = string.match(redis.call('HGET', members, id), '^(%d+) (%S+)')
-  weight = tonumber(weight)
-  return weight, capacityOf(capacity, pool.capacity)
-end
-
 -- One live lease less for its member, wherever that is. Nearly always that is one that is ready and of weight 1.
 local function lower(id)
   local score = tonumber(redis.call('ZADD', ready, 'XX', 'INCR', -STRIDE * LEVEL, id) or nil)
-  if score and math.fmod(score, 2) == 0 then return end
+  if score and math.fmod(score, 2) == 0 then
+    shift(id, score + STRIDE * LEVEL, score)
+    return
+  end
   local isFull = not score
   score = isFull and tonumber(redis.call('ZSCORE', full, id) or nil) or score and score + STRIDE * LEVEL
   if not score then
     if tonumber(redis.call('ZINCRBY', away, -1, id)) < 1 then redis.call('ZREM', away, id) end
     return
   end
-  local weight, capacity = weightAndCapacity(id)
+  local weight, capacity = limitsIn(redis.call('HGET', members, id), pool.capacity)
   local inFlight = inFlightAt(score, weight) - 1
   local isFullStill = isFull and inFlight >= capacity
   local tie = tieOf(score)
   tie = tie - math.fmod(tie, 2) + (weight == 1 and 0 or 1)
-  redis.call('ZADD', isFullStill and full or ready, loadScore(inFlight, weight, tie), id)
+  local lowered = loadScore(inFlight, weight, tie)
+  redis.call('ZADD', isFullStill and full or ready, lowered, id)
   if isFull and not isFullStill then redis.call('ZREM', full, id) end
+  shift(id, not isFull and score or nil, not isFullStill and lowered or nil)
 end
 
 -- Begins a new generation of ended leases where the one that there is has grown old, or, looked at now and then, large.
@@ -87,13 +86,13 @@ local function settle(lease, how)
 end
 
 -- Ends several live leases at once, each as settle would, `hows` being a letter for each; says for each whether it did.
--- Those without notes, of members that are ready and of weight 1, go together in few calls.
+-- Those without notes, of members that are ready, of weight 1 and in no view, go together in few calls.
 local function settleMany(names, hows)
   local sub, find, byte = string.sub, string.find, string.byte
   local live = redis.call('ZMSCORE', leases, unpack(names))
   local ids, hasEnded = {}, {}
   for n, lease in ipairs(names) do
-    if live[n] and byte(lease, TOKEN + 1) ~= 126 then
+    if live[n] and not pool.hasViews and byte(lease, TOKEN + 1) ~= 126 then
       ids[n] = sub(lease, find(lease, '.', TOKEN + 2, true) + 1)
     else
       ids[n], hasEnded[n] = '', live[n] and settle(lease, sub(hows, n, n)) or false

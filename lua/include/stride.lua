@@ -13,6 +13,11 @@ local function scoreOf(count, weight)
   return (count - rest) / weight * STRIDE + math.floor(rest * STRIDE / weight)
 end
 
+-- A score in the order of texts.
+local function rankText(score)
+  return string.format('%016.0f', score)
+end
+
 -- The smallest count whose score is not below the given one; for a member's own score, its count.
 local function countAt(score, weight)
   local rest = math.fmod(score, STRIDE)

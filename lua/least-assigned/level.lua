@@ -24,13 +24,13 @@ local function lowestLevel(most)
   return ids, score, above and math.floor((above - score) / STRIDE) or most
 end
 
--- Makes at most `most` picks of one level; says how many, or 0 where members of other weights are among them or in between. Nil for nobody.
+-- Makes at most `most` picks of one level; says how many, or 0 where members of other weights or in views are among them or in between. Nil for nobody.
 local function pickLevel(most)
   local ids, score, room = lowestLevel(most)
   if not ids then return nil end
   local records = redis.call('HMGET', members, unpack(ids))
   for n = 1, #ids do
-    if string.sub(records[n], 1, 2) ~= '1 ' then return 0 end
+    if string.sub(records[n], 1, 2) ~= '1 ' or string.byte(records[n], -1) ~= 10 then return 0 end
   end
   local laps = math.min(room, math.floor(most / #ids))
   local count, at = score / STRIDE, #lines

@@ -5,7 +5,7 @@
   weights are raised alike, so each such queue stays in picking order by itself, and the next pick is the first among
   the heads of the queues. As many candidates as picks are enough: no pick can fall on a member behind them.
 
-  Needs  stride.lua, `counts`, `members`, `lines`
+  Needs  stride.lua, views.lua, `counts`, `members`, `lines`, `views`
   Time   O(count * number of different weights)
 ]]
 
@@ -44,7 +44,7 @@ local function readCandidates(count)
   for n, id in ipairs(ids) do
     local weight = tonumber(string.match(records[n], '^%d+'))
     local score = tonumber(found[n * 2])
-    candidates[n] = { id = id, weight = weight, score = score, count = countAt(score, weight), record = records[n] }
+    candidates[n] = { id = id, weight = weight, before = score, score = score, count = countAt(score, weight), record = records[n] }
   end
   return candidates
 end
@@ -75,4 +75,10 @@ local function mergePicks(count)
     raised[n * 2 - 1], raised[n * 2] = string.format('%d', member.score), member.id
   end
   redis.call('ZADD', counts, unpack(raised))
+  for _, member in ipairs(candidates) do
+    if member.score ~= member.before and string.byte(member.record, -1) ~= 10 then
+      local inViews = viewsIn(member.record)
+      moveInViews(views, member.id, inViews, rankText(member.before), inViews, rankText(member.score))
+    end
+  end
 end

@@ -36,6 +36,7 @@ local isQuiet = wish == '' and not pool.waiting and pool.due and pool.due > nowM
 --@include least-concurrency/row.lua
 local row = isQuiet and lendRow()
 if row then return replyOf(nowMs + ttlMs, row) end
+--@include include/lease-views.lua
 --@include include/lend.lua
 --@include include/settle.lua
 --@include include/waiters.lua

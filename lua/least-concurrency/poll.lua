@@ -12,6 +12,7 @@
 --@include include/stride.lua
 --@include include/load.lua
 --@include include/lease-keys.lua
+--@include include/lease-views.lua
 --@include include/lend.lua
 --@include include/settle.lua
 --@include include/waiters.lua

@@ -1,7 +1,7 @@
 --[[
   Lend at once, one to each token, the first members in line, and say so in lines, where that is what as many single picks would do: none of
   them has room for less than one lease more, and none would come twice before the last of them came once. Members of a
-  weight other than 1, a pool with a limit, and ties after their first lap are left to the single picks.
+  weight other than 1, on trial or in views, a pool with a limit, and ties after their first lap are left to the single picks.
 
   Needs  stride.lua, load.lua, lease-keys.lua, and `tokens`, `ttlMs` of acquire.lua
   Time   O(n log N) for n tokens, in few calls
@@ -9,7 +9,7 @@
 -- Scores and fences go as texts of whole numbers: Redis would write a number with 17 digits, which takes it far longer.
 local function lendRow()
   local count = #tokens / TOKEN
-  if pool.limit or pool.sequence + count >= LAP then return nil end
+  if pool.limit or pool.hasViews or pool.sequence + count >= LAP then return nil end
   local ids = redis.call('ZRANGE', ready, 0, count - 1)
   if #ids < count then return nil end
   local ends = redis.call('ZMSCORE', ready, ids[1], ids[count])
@@ -19,14 +19,14 @@ local function lendRow()
 
   local records = redis.call('HMGET', members, unpack(ids))
   local selected = redis.call('HMGET', counts, unpack(ids))
-  local format, sub, match, floor = string.format, string.sub, string.match, math.floor
+  local format, sub, match, byte, floor = string.format, string.sub, string.match, string.byte, math.floor
   local shared, expires = capacityOf(nil, pool.capacity), format('%d', nowMs + ttlMs)
   local fence, sequence = math.max(pool.fence + 1, nowUs) - 1, pool.sequence
   local lines, raised, filled, filledIds, lent, counted = {}, {}, {}, {}, {}, {}
   for n = 1, count do
     local id, record = ids[n], records[n]
     local own = match(record, '^1 (%S+)')
-    if not own then return nil end
+    if not own or byte(record, -1) ~= 10 then return nil end
     local inFlight = (scores and floor(scores[n] / LEVEL) or lowest) / STRIDE + 1
     local room = (tonumber(own) or shared) - inFlight
     if room < 0 then return nil end

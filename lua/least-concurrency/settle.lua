@@ -13,6 +13,7 @@
 --@include include/stride.lua
 --@include include/load.lua
 --@include include/lease-keys.lua
+--@include include/lease-views.lua
 --@include include/settle.lua
 local hows = ARGV[1]
 if not pool.strategy then return { 'NO_POOL' } end

@@ -3,17 +3,18 @@
   what is free, and say when to look again. One bounded step; safe to repeat.
 
   KEYS     see include/lease-keys.lua
-  KEYS[13] eligible  zset  ids of the eligible members
+  KEYS[14] eligible  zset  ids of the eligible members
   Returns  {more: 1 when there is more to do at once, next: when something is due, in ms, or -1 for nothing}
   Time     O(n log N), at most 100 leases and 200 members a step
 ]]
 --@include include/stride.lua
 --@include include/load.lua
 --@include include/lease-keys.lua
+--@include include/lease-views.lua
 --@include include/lend.lua
 --@include include/settle.lua
 --@include include/waiters.lua
-local eligible = KEYS[13]
+local eligible = KEYS[14]
 local SETTLE_STEP, RESEAT_STEP = 100, 200
 local WAITERS_MS = 1000
 
@@ -31,11 +32,12 @@ local function reseatSome(after)
       score = redis.call('ZSCORE', ready, id)
     end
     if score then
-      local weight, capacity = weightAndCapacity(id)
+      local weight, capacity = limitsIn(redis.call('HGET', members, id), pool.capacity)
       local isFull = inFlightAt(tonumber(score), weight) >= capacity
       if isFull == (to == full) then
         redis.call('ZREM', from, id)
         redis.call('ZADD', to, score, id)
+        shift(id, isFull and tonumber(score) or nil, not isFull and tonumber(score) or nil)
       end
     end
   end

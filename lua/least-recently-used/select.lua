@@ -8,6 +8,8 @@
 ]]
 --@include include/why-none.lua
 --@include include/ranked-keys.lua
+--@include include/views.lua
+--@include include/recency.lua
 local ids = redis.call('ZRANGE', ranks, 0, count - 1)
 if #ids == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
 local records = redis.call('HMGET', members, unpack(ids))
@@ -23,6 +25,12 @@ for n = 1, count do
   ranked[at * 2 - 1], ranked[at * 2] = string.format('%d', sequence + n), ids[at]
 end
 for at, id in ipairs(ids) do counted[at * 2 - 1], counted[at * 2] = id, selected[at] end
+for at, id in ipairs(ids) do
+  if string.byte(records[at], -1) ~= 10 then
+    local inViews = viewsIn(records[at])
+    moveInViews(views, id, inViews, rankText(redis.call('ZSCORE', ranks, id)), inViews, rankText(ranked[at * 2 - 1]))
+  end
+end
 redis.call('ZADD', ranks, unpack(ranked))
 redis.call('HSET', counts, unpack(counted))
 return { '', table.concat(lines, '\n') }

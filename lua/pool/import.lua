@@ -3,31 +3,41 @@
   An absent field keeps its value. A member that was disabled, or removed while disabled, stays disabled.
 
   ARGV[1]  strategy  the one the caller composed this script for
-  ARGV[2]  token     of the import lock, or '' for none
-  ARGV[3]  lockTtlMs
-  ARGV[4]  dryRun    '1': count what would happen, write nothing
-  ARGV[5..]          five for each member: id · value as JSON, '=' where it is the id, '' absent · labels as JSON, '' absent ·
-                     weight, '' absent · capacity, '-' none, '' absent
-  Returns  {'', added, updated, restored, unchanged}, or {'STALE' | 'MOVING' | 'LOCK_LOST'}
+  ARGV[2]  rules     fingerprint of the rules that the caller judged by, '' for none
+  ARGV[3]  token     of the import lock, or '' for none
+  ARGV[4]  lockTtlMs
+  ARGV[5]  dryRun    '1': count what would happen, write nothing
+  ARGV[6..]          eight for each member: id · value as JSON, '=' where it is the id, '' absent · labels as JSON, '' absent ·
+                     weight, '' absent · capacity, '-' none, '' absent · the views it is to be in · how it violates the policy,
+                     or '' · its value and labels as the caller judged them (lines of its record), '' where they are all given
+  Returns  {'', added, updated, restored, unchanged}, or {'STALE' | 'MOVING' | 'LOCK_LOST'},
+           or {'CHANGED'}: a member was changed meanwhile, judge again
   Time     O(n log N) for a step of n members
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
+--@include include/views.lua
 --@include include/catalogue.lua
 --@include include/restore.lua
+--@include include/facts.lua
+--@include include/given.lua
 --@index index
-local strategy, token, lockTtlMs, dryRun = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
+local strategy, rules, token, lockTtlMs, dryRun = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 
-local refusal = outdated(strategy) or lockLost(token, lockTtlMs)
+local refusal = outdated(strategy, rules) or lockLost(token, lockTtlMs)
 if refusal then return { refusal } end
 
-local FIRST, FIELDS = 5, 5
+local FIRST, FIELDS = 6, 8
 local ids = {}
 for at = FIRST, #ARGV, FIELDS do ids[#ids + 1] = ARGV[at] end
 local present = redis.call('HMGET', members, unpack(ids))
+for n = 1, #ids do
+  if not isStillSo(ARGV[FIRST + n * FIELDS - 1], present[n]) then return { 'CHANGED' } end
+end
 local past = redis.call('HMGET', history, unpack(ids))
-local policy = redis.call('HMGET', settings, 'restore', 'initialCount')
-local restore, initialCount = policy[1], policy[2]
+local known = redis.call('HMGET', factsOf, unpack(ids))
+local policy = redis.call('HMGET', settings, 'initialCount', 'candidates')
+local initialCount, isProbed = policy[1], policy[2] == 'probe'
 
 local function given(at, record)
   local value, labels, weight, capacity = ARGV[at + 1], ARGV[at + 2], ARGV[at + 3], ARGV[at + 4]
@@ -35,57 +45,63 @@ local function given(at, record)
   if labels ~= '' then record.labels = labels == '{}' and '' or labels end
   if weight ~= '' then record.weight = tonumber(weight) end
   if capacity ~= '' then record.capacity = capacity end
+  record.views = ARGV[at + 5]
   return record
 end
 
--- A change of weight or capacity keeps the member's score and its number of selections.
-local function update(id, record, oldWeight, oldCapacity)
-  if record.weight ~= oldWeight or record.capacity ~= oldCapacity then
-    local newWeight = record.weight
-    record.weight = oldWeight
-    local score, assigned, _, reason, returnsAt = standingOf(index, id, record)
-    record.weight = newWeight
-    place(index, id, record, score, assigned, reason, returnsAt, oldWeight)
-  end
-  keepRecord(id, record)
+-- A change of weight or capacity keeps the member's score and its number of selections. Another value is another resource,
+-- which is to be probed anew.
+local function update(id, record, facts, was, value)
+  local changed = record.weight
+  record.weight = was.weight
+  local score, assigned, _, reason = standingOf(index, id, record)
+  record.weight = changed
+  was.reason = reason
+  if isProbed and record.value ~= value then facts.probe, facts.evidence = 'c', '' end
+  reconsider(index, id, record, facts, was, score, assigned)
 end
 
-local function comeBack(id, record, text)
-  local score, assigned, reason, returnsAt = readStanding(text)
-  if reason == '-' then score = restoredScore(index, restore, score) end
-  place(index, id, record, score, assigned, reason, returnsAt)
-  keepRecord(id, record)
+local function comeBack(id, record, facts, text)
+  local score, assigned = readStanding(text)
+  if isProbed then facts.probe = 'c' end
+  reconsider(index, id, record, facts, NOT_HERE, score, assigned)
   redis.call('HDEL', history, id)
   redis.call('ZREM', removed, id)
 end
 
-local function begin(id, record)
-  local score = initialCount == 'level' and restoredScore(index, 'level', 0) or tonumber(initialCount) * STRIDE
-  index.enter(id, record, score, 0, record.weight)
-  redis.call('ZADD', eligible, 0, id)
+local function begin(id, record, facts)
+  local score = initialCount == 'level' and restoredScore(index, 'level', 0, record) or tonumber(initialCount) * STRIDE
+  if isProbed then facts.probe = 'c' end
+  local reason, returnsAt = verdictOn(facts)
+  place(index, id, record, score, 0, reason, returnsAt, NOT_HERE)
   keepRecord(id, record)
+  if reason ~= '-' then keepFacts(id, facts) end
 end
 
 local added, updated, restored, unchanged = 0, 0, 0, 0
 for n, id in ipairs(ids) do
   local at = FIRST + (n - 1) * FIELDS
+  local violation = ARGV[at + 6]
   if present[n] then
-    local record = readRecord(present[n])
-    local oldWeight, oldCapacity = record.weight, record.capacity
-    if writeRecord(given(at, record)) == present[n] then
+    local record, facts = readRecord(present[n]), parseFacts(known[n])
+    local was, value = asItWas(record), record.value
+    if writeRecord(given(at, record)) == present[n] and facts.violation == violation then
       unchanged = unchanged + 1
     else
       updated = updated + 1
-      if not dryRun then update(id, record, oldWeight, oldCapacity) end
+      facts.violation = violation
+      if not dryRun then update(id, record, facts, was, value) end
     end
   else
     local record = given(at, { weight = 1, capacity = '-', offset = 0, value = '', labels = '' })
+    local facts = parseFacts(past[n] and string.match(past[n], '\n(.*)$'))
+    facts.violation = violation
     if past[n] then
       restored = restored + 1
-      if not dryRun then comeBack(id, record, past[n]) end
+      if not dryRun then comeBack(id, record, facts, past[n]) end
     else
       added = added + 1
-      if not dryRun then begin(id, record) end
+      if not dryRun then begin(id, record, facts) end
     end
   end
 end

@@ -11,6 +11,7 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
+--@include include/views.lua
 --@include include/catalogue.lua
 --@index from
 --@index to
@@ -25,8 +26,11 @@ for _, id in ipairs(ids) do
   local record = readRecord(redis.call('HGET', members, id))
   local score, assigned = from.standing(id, record)
   if score then
+    local left = record.views ~= '' and from.rankOf(id) or nil
     from.leave(id, record.weight)
     to.enter(id, record, score, assigned, record.weight)
+    local entered = record.views ~= '' and to.rankOf(id) or nil
+    moveInViews(views, id, record.views, left and from.rankText(left), record.views, entered and to.rankText(entered))
     keepRecord(id, record)
   end
 end

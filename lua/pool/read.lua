@@ -9,6 +9,7 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
+--@include include/views.lua
 --@include include/catalogue.lua
 --@index index
 local strategy = ARGV[1]

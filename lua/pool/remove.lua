@@ -12,6 +12,7 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
+--@include include/views.lua
 --@include include/catalogue.lua
 --@index index
 local strategy, token, lockTtlMs, forget = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
@@ -19,9 +20,6 @@ local historyMax = tonumber(ARGV[5])
 
 local refusal = outdated(strategy) or lockLost(token, lockTtlMs)
 if refusal then return { refusal } end
-
-local time = redis.call('TIME')
-local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
 
 local count = 0
 for at = 6, #ARGV do
@@ -31,13 +29,12 @@ for at = 6, #ARGV do
     local record = readRecord(text)
     local score, assigned, _, reason, returnsAt = standingOf(index, id, record)
     if not forget then
-      redis.call('HSET', history, id, writeStanding(score, assigned, reason, returnsAt))
+      local known = redis.call('HGET', factsOf, id)
+      redis.call('HSET', history, id, writeStanding(score, assigned, reason, returnsAt) .. (known and '\n' .. known or ''))
       redis.call('ZADD', removed, nowMs, id)
     end
-    index.leave(id, record.weight)
-    redis.call('ZREM', eligible, id)
-    redis.call('ZREM', withdrawn, id)
-    redis.call('HDEL', parked, id)
+    takeAway(index, id, record, reason)
+    redis.call('HDEL', factsOf, id)
     redis.call('HDEL', members, id)
     count = count + 1
   end

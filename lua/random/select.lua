@@ -8,6 +8,7 @@
 ]]
 --@include include/why-none.lua
 --@include include/ranked-keys.lua
+--@include include/views.lua
 --@include include/race.lua
 if redis.call('EXISTS', ranks) == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
 local sequence = redis.call('INCRBY', assigned, count)
@@ -18,7 +19,13 @@ for n = 1, count do
   local id = head[1]
   local record = redis.call('HGET', members, id)
   local weight = tonumber(string.match(record, '^%d+'))
-  redis.call('ZADD', ranks, arrivalAfter(tonumber(head[2]), weight, sequence .. ' ' .. n .. '\n' .. id), id)
+  local before = tonumber(head[2])
+  local rank = arrivalAfter(before, weight, sequence .. ' ' .. n .. '\n' .. id)
+  redis.call('ZADD', ranks, rank, id)
+  if string.byte(record, -1) ~= 10 then
+    local inViews = viewsIn(record)
+    moveInViews(views, id, inViews, rankText(before), inViews, rankText(rank))
+  end
   lines[n * 3 - 2], lines[n * 3 - 1], lines[n * 3] = id, redis.call('HINCRBY', counts, id, 1), record
 end
 return { '', table.concat(lines, '\n') }

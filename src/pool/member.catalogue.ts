@@ -5,16 +5,17 @@ import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
-import { readRecord, writeLabels } from '../selection/member.record.js';
+import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
 import type { MemberChanges, MemberState, MemberView, WithdrawalReason } from './member.js';
 import { capacitySchema, labelsSchema, memberIdSchema, weightSchema } from './member.schema.js';
 import { type Page, pageOf, pageRequestSchema, readCursor } from './page.js';
-import { PoolScripts } from './pool.scripts.js';
+import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
 import type { StoredPool } from './pool.directory.js';
 
 /** How many removed members a pool remembers, the latest. */
 export const HISTORY_MAX = 100_000;
 const FIELDS_PER_MEMBER = 5;
+const MAX_COOLDOWN_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export const memberPageRequestSchema = pageRequestSchema.extend({
   state: z.enum(['eligible', 'withdrawn']).optional().describe('Only members in that state'),
@@ -26,6 +27,12 @@ export const memberChangesSchema = z.strictObject({
     .enum(['eligible', 'disabled'])
     .optional()
     .describe('`disabled` withdraws the member; `eligible` lifts `disabled` and `cooling`, nothing else'),
+  cooldownMs: z
+    .int()
+    .min(1)
+    .max(MAX_COOLDOWN_MS)
+    .optional()
+    .describe('Withdraws the member for so long, in ms; a cooldown that is running is not shortened'),
   labels: labelsSchema.optional(),
   weight: weightSchema.optional(),
   capacity: capacitySchema.optional(),
@@ -56,20 +63,15 @@ export class MemberCatalogue {
   }
 
   /**
-   * Changes what is given and keeps the rest. Safe to repeat.
+   * Changes what is given, which has been checked, and keeps the rest. Safe to repeat.
    *
    * @throws PoolNotFoundError | MemberNotFoundError | ValidationFailedError
    */
   async patch(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
-    const { state = '', labels, weight = '', capacity } = parseInput(memberChangesSchema, changes);
-    const args = [
-      parseInput(memberIdSchema, id, 'id'),
-      state,
-      labels ? writeLabels(labels) : '',
-      weight,
-      capacityArgument(capacity),
-    ];
-    const [word] = await this.scripts.run('patch', pool, args);
+    const memberId = parseInput(memberIdSchema, id, 'id');
+    const [word] = await this.scripts.judgeAndRun('patch', pool, (known) =>
+      this.patchArguments(known, memberId, changes),
+    );
     if (word === 'MISSING') throw new MemberNotFoundError(pool, id);
     return this.get(pool, id);
   }
@@ -101,6 +103,18 @@ export class MemberCatalogue {
       Promise.all([this.redis.zcard(keys.eligible), this.redis.zcard(keys.withdrawn)]),
     );
     return eligible + withdrawn;
+  }
+
+  private async patchArguments(
+    { keys, rules }: StoredPool,
+    id: string,
+    { state, cooldownMs, labels, weight, capacity }: MemberChanges,
+  ): Promise<ScriptArgs> {
+    const text = await redisCall(this.redis.hget(keys.members, id));
+    const record = readRecord(id, text ?? '');
+    const { views, violation } = rules.judge({ id, value: record.value, labels: labels ?? record.labels });
+    const given = [state ?? '', cooldownMs ?? '', labels ? writeLabels(labels) : '', weight ?? ''];
+    return [rules.fingerprint, id, ...given, capacityArgument(capacity), views, violation, basisOf(text)];
   }
 
   /** The members with these ids; those that are gone are left out. */

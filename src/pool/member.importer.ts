@@ -3,9 +3,10 @@ import { Inject, Injectable } from '@nestjs/common';
 import { z } from 'zod';
 import { EmptySourceError, ImportRunningError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
+import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
-import { writeLabels } from '../selection/member.record.js';
+import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
 import { IMPORT_LOCK_TTL_MS, withImportLock } from './import.lock.js';
 import { type ListEntry, type ListFormat, PROXY_SCHEMES } from './lists/member.list.js';
 import { readList } from './lists/read.list.js';
@@ -13,7 +14,7 @@ import type { MemberInput } from './member.js';
 import { HISTORY_MAX, MemberCatalogue, capacityArgument } from './member.catalogue.js';
 import { PasswordTags } from './password.tags.js';
 import type { StoredPool } from './pool.directory.js';
-import { PoolScripts } from './pool.scripts.js';
+import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
 
 /** Members in one step: a step holds Redis for about two milliseconds. */
 const STEP = 250;
@@ -115,8 +116,10 @@ export class MemberImporter {
     const worker = async () => {
       while (next < members.length) {
         const step = members.slice(next, (next += STEP));
-        const args = [token, IMPORT_LOCK_TTL_MS, dryRun ? '1' : '0', ...step.flatMap(toArguments)];
-        const [word, ...counts] = await this.scripts.run('import', pool, args);
+        const [word, ...counts] = await this.scripts.judgeAndRun('import', pool, async (known) => {
+          const judged = await this.judge(known, step);
+          return [known.rules.fingerprint, token, IMPORT_LOCK_TTL_MS, dryRun ? '1' : '0', ...judged];
+        });
         if (word === 'LOCK_LOST') throw new ImportRunningError(pool);
         counts.forEach((count, n) => (totals[n as 0] += Number(count)));
       }
@@ -128,6 +131,22 @@ export class MemberImporter {
       throw error;
     });
     return totals;
+  }
+
+  /** The members of a step as lua/pool/import.lua takes them. What a list leaves out is judged as it is in the pool. */
+  private async judge({ keys, rules }: StoredPool, step: readonly MemberInput[]): Promise<ScriptArgs> {
+    if (rules.isEmpty) return step.flatMap((member) => [...toArguments(member), '', '', '']);
+    const partial = step.filter(({ value, labels }) => value === undefined || labels === undefined);
+    const ids = partial.map(({ id }) => id);
+    const texts = ids.length > 0 ? await redisCall(this.redis.hmget(keys.members, ...ids)) : [];
+    const found = new Map(ids.map((id, n) => [id, texts[n] ?? null]));
+    return step.flatMap((member) => {
+      const text = found.get(member.id);
+      const record = readRecord(member.id, text ?? '');
+      const { value = record.value, labels = record.labels } = member;
+      const { views, violation } = rules.judge({ id: member.id, value, labels });
+      return [...toArguments(member), views, violation, text === undefined ? '' : basisOf(text)];
+    });
   }
 
   private async removeOthers(

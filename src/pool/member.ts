@@ -35,8 +35,10 @@ export interface MemberView {
 
 export interface MemberChanges {
   /** `eligible` lifts `disabled` and `cooling` only. */
-  state?: 'eligible' | 'disabled';
-  labels?: Labels;
-  weight?: number;
-  capacity?: number | null;
+  state?: 'eligible' | 'disabled' | undefined;
+  /** Withdraws the member for so long, in ms; a cooldown that is running is not shortened. */
+  cooldownMs?: number | undefined;
+  labels?: Labels | undefined;
+  weight?: number | undefined;
+  capacity?: number | null | undefined;
 }

@@ -8,10 +8,19 @@ import { KeyNames } from '../selection/key.names.js';
 import { COUNTED_INDEX } from '../selection/strategies/counted.index.js';
 import type { MemberIndex, PoolConfig } from '../selection/strategies/selection.strategy.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
-import { poolNameSchema, readSettings } from './pool.settings.js';
+import type { LabelFilter } from '../eligibility/rules/label.filter.js';
+import { MemberRules } from '../eligibility/rules/member.rules.js';
+import { poolNameSchema, readFilters, readSettings } from './pool.settings.js';
 
-/** A pool whose change of strategy is half done names the strategy that it leaves. */
-export type StoredPool = PoolConfig & { readonly leaving: string | null };
+export type StoredPool = PoolConfig & {
+  /** The strategy that a pool leaves whose change of strategy is half done. */
+  readonly leaving: string | null;
+  /** The last member that was judged by the rules as they are; null when all are. */
+  readonly judging: string | null;
+  /** The filters whose views are whole. */
+  readonly ready: readonly LabelFilter[];
+  readonly rules: MemberRules;
+};
 
 const MAX_REMEMBERED = 10_000;
 
@@ -51,7 +60,13 @@ export class PoolDirectory {
       return undefined;
     }
     const settings = readSettings(fields);
-    const pool = { ...this.configOf(name, settings), leaving: fields['leaving'] ?? null };
+    const pool = {
+      ...this.configOf(name, settings),
+      leaving: fields['leaving'] ?? null,
+      judging: fields['judging'] ?? null,
+      ready: readFilters(fields['ready']),
+      rules: new MemberRules(settings),
+    };
     this.remember(pool);
     return pool;
   }

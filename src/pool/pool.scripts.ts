@@ -8,9 +8,12 @@ import { catalogueKeys } from '../selection/key.names.js';
 import type { MemberIndex } from '../selection/strategies/selection.strategy.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 
-type ScriptArgs = readonly (string | number)[];
+export type ScriptArgs = readonly (string | number)[];
+type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return';
 /** What a script says first: '' when it did its work, or why it did not. */
 type Reply = readonly [word: string, ...rest: (string | number)[]];
+/** What a script says when it is to be called again, with the pool and its members as they are by then. */
+const AGAIN: readonly string[] = ['STALE', 'MOVING', 'CHANGED'];
 
 /** How often a script may find the caller's copy of the pool old before the call gives up. */
 const MAX_ATTEMPTS = 5;
@@ -33,11 +36,26 @@ export class PoolScripts {
    *
    * @throws PoolNotFoundError when there is no such pool
    */
-  async run(script: 'import' | 'patch' | 'remove' | 'read', pool: string, args: ScriptArgs): Promise<Reply> {
+  async run(script: CatalogueScript, pool: string, args: ScriptArgs): Promise<Reply> {
+    return this.judgeAndRun(script, pool, () => Promise.resolve(args));
+  }
+
+  /**
+   * Like `run`, for a script that takes what the caller has judged members by, first among them the fingerprint of the rules. Where
+   * these have changed, or a member was changed meanwhile, it is judged again.
+   *
+   * @throws PoolNotFoundError when there is no such pool
+   */
+  async judgeAndRun(
+    script: CatalogueScript,
+    pool: string,
+    judge: (pool: StoredPool) => Promise<ScriptArgs>,
+  ): Promise<Reply> {
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const recalled = attempt === 0 ? this.directory.recall(pool) : undefined;
-      const reply = await this.runOnce(script, recalled ?? (await this.settled(pool)), args);
-      if (reply[0] !== 'STALE' && reply[0] !== 'MOVING') return reply;
+      const known = recalled ?? (await this.settled(pool));
+      const reply = await this.runOnce(script, known, await judge(known));
+      if (reply[0] === '' || !AGAIN.includes(reply[0])) return reply;
     }
     throw new RedisUnavailableError(`The pool "${pool}" kept changing. Try again.`);
   }

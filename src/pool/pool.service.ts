@@ -1,5 +1,6 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PoolBusyError, RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
+import { rulesFingerprint } from '../eligibility/rules/member.rules.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
@@ -11,19 +12,21 @@ import { SELECTION_OPTIONS, type SelectionOptions } from '../selection/selection
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import type { MemberChanges, MemberView } from './member.js';
-import { MemberCatalogue, type MemberPageRequest } from './member.catalogue.js';
+import { MemberCatalogue, type MemberPageRequest, memberChangesSchema } from './member.catalogue.js';
 import { type ImportOptions, type ImportReport, MemberImporter, type MemberSource } from './member.importer.js';
 import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from './page.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 import { PoolScripts } from './pool.scripts.js';
 import { PoolUpkeep } from './pool.upkeep.js';
 import {
+  type CheckedChanges,
   type PoolChanges,
   type PoolSettings,
   defaultSettings,
   mergeSettings,
   poolChangesSchema,
   settingsFields,
+  writeFilters,
 } from './pool.settings.js';
 
 const PUT = new RedisScript(loadScript('pool/put.lua'));
@@ -137,8 +140,12 @@ export class PoolService implements OnApplicationBootstrap {
   }
 
   /** Changes what is given and keeps the rest. Safe to repeat. @throws PoolNotFoundError | MemberNotFoundError */
-  patchMember(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
-    return this.catalogue.patch(pool, id, changes);
+  async patchMember(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
+    const checked = parseInput(memberChangesSchema, changes);
+    if (checked.cooldownMs !== undefined) await this.upkeep.register(pool);
+    const member = await this.catalogue.patch(pool, id, checked);
+    if (member.returnsAt !== null) await this.upkeep.expect(pool, Date.parse(member.returnsAt));
+    return member;
   }
 
   /** Removes a member; with `forget` also where it stood. @throws PoolNotFoundError | MemberNotFoundError */
@@ -146,11 +153,12 @@ export class PoolService implements OnApplicationBootstrap {
     return this.catalogue.remove(pool, id, options);
   }
 
-  private async putOnce(name: string, changes: PoolChanges): Promise<unknown> {
+  private async putOnce(name: string, changes: CheckedChanges): Promise<unknown> {
     const known = await this.directory.find(name);
     if (known?.leaving) await this.scripts.settled(name);
     const settings = mergeSettings(known?.settings ?? defaultSettings(this.options.defaultStrategy), changes);
     requireTtlWithinMax(settings);
+    requireProbe(settings);
     const wanted = this.directory.configOf(name, settings);
     const current = known ?? wanted;
     const [from, to] = [current, wanted].map(({ settings: each }) => this.directory.indexOf(each.strategy));
@@ -162,11 +170,15 @@ export class PoolService implements OnApplicationBootstrap {
       ...settingsFields(known ? changes : settings),
       ...(await this.reseating(name, settings.strategy, changes)),
     ];
+    if (rulesFingerprint(settings) !== known?.rules.fingerprint) await this.upkeep.register(name);
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
     return PUT.run(this.redis, keys, [
       known?.settings.strategy ?? '',
       settings.strategy,
       sameKind ? '1' : '0',
+      known?.rules.fingerprint ?? '',
+      rulesFingerprint(settings),
+      writeFilters(settings.filters),
       ...fields,
     ]);
   }
@@ -175,7 +187,7 @@ export class PoolService implements OnApplicationBootstrap {
    * What a changed capacity means for each member is looked at in steps, see lua/least-concurrency/tick.lua. Should this
    * process die before they are all done, the index of what is due says that somebody has to go on.
    */
-  private async reseating(name: string, strategy: string, { capacity }: PoolChanges): Promise<string[]> {
+  private async reseating(name: string, strategy: string, { capacity }: CheckedChanges): Promise<string[]> {
     if (capacity === undefined || !hasLifecycle(this.registry.get(strategy))) return [];
     await this.upkeep.register(name);
     return ['reseat', ''];
@@ -214,4 +226,10 @@ function requireTtlWithinMax({ lease }: PoolSettings): void {
   if (lease.ttlMs <= lease.maxTtlMs) return;
   const message = `must be at most lease.maxTtlMs, which is ${lease.maxTtlMs}`;
   throw new ValidationFailedError(`"lease.ttlMs" ${message}.`, [{ path: 'lease.ttlMs', message }]);
+}
+
+function requireProbe({ candidates, probe }: PoolSettings): void {
+  if (candidates === 'trust' || probe) return;
+  const message = 'must be set where candidates are to be probed';
+  throw new ValidationFailedError(`"probe" ${message}.`, [{ path: 'probe', message }]);
 }

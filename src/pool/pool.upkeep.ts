@@ -1,18 +1,24 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { KeyNames, dueEntry } from '../selection/key.names.js';
-import { DueTicker, type Step } from '../selection/leases/due.ticker.js';
+import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
-import { PoolDirectory } from './pool.directory.js';
+import { PoolDirectory, type StoredPool } from './pool.directory.js';
+import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
 /** By then what is about to be written has been written. */
 const SOON_MS = 1_000;
-const NOTHING = { more: false, nextMs: null };
+/** How long a call waits for another process that does what is due. */
+const OTHERS_MS = 10_000;
+const OTHERS_LOOK_MS = 50;
 
-/** Does what is due in pools whose strategy has leases: expiries, and room that a raised capacity makes. */
+/** Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that have changed. */
 @Injectable()
 export class PoolUpkeep implements OnModuleInit {
   constructor(
@@ -21,29 +27,49 @@ export class PoolUpkeep implements OnModuleInit {
     private readonly directory: PoolDirectory,
     private readonly registry: StrategyRegistry,
     private readonly ticker: DueTicker,
+    private readonly judging: MemberJudging,
+    private readonly returns: MemberReturns,
   ) {}
 
   onModuleInit(): void {
-    this.ticker.use((pool) => this.stepsOf(pool));
+    this.ticker.use(async (name) => {
+      const pool = await this.directory.find(name);
+      return pool ? this.stepOf(pool) : () => Promise.resolve(NOTHING_DUE);
+    });
   }
 
-  /** Does all that is due now. Should this process die on the way, whoever looks next goes on. */
-  async catchUp(pool: string): Promise<void> {
-    const step = await this.stepsOf(pool);
-    let { more, nextMs } = await step();
-    if (nextMs === null) return;
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', nextMs, dueEntry(pool)));
-    while (more) ({ more, nextMs } = await step());
+  /**
+   * Does all that is due now, and waits a while for another process that judges the pool's members. Should this process die on
+   * the way, whoever looks next goes on.
+   */
+  async catchUp(name: string): Promise<void> {
+    const deadlineMs = performance.now() + OTHERS_MS;
+    for (;;) {
+      const pool = await this.directory.find(name);
+      if (!pool) return;
+      const step = this.stepOf(pool);
+      let { more, nextMs } = await step();
+      if (nextMs !== null) await this.expect(name, nextMs);
+      while (more) ({ more, nextMs } = await step());
+      if (pool.judging === null || performance.now() > deadlineMs) return;
+      if (nextMs !== null) await sleep(OTHERS_LOOK_MS);
+    }
   }
 
-  /** Has somebody look at the pool soon. */
-  async register(pool: string): Promise<void> {
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', Date.now() + SOON_MS, dueEntry(pool)));
+  /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
+  register(pool: string): Promise<void> {
+    return this.expect(pool, Date.now() + SOON_MS);
   }
 
-  private async stepsOf(name: string): Promise<Step> {
-    const pool = await this.directory.find(name);
-    const strategy = pool && this.registry.get(pool.settings.strategy);
-    return strategy && hasLifecycle(strategy) ? () => strategy.tick(pool) : () => Promise.resolve(NOTHING);
+  /** Has somebody look at the pool at that time, in ms by the server's clock, if not before. */
+  async expect(pool: string, atMs: number): Promise<void> {
+    await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
+  }
+
+  private stepOf(pool: StoredPool): UpkeepStep {
+    const strategy = this.registry.get(pool.settings.strategy);
+    const steps = [this.judging.stepOf(pool), this.returns.stepOf(pool)];
+    if (hasLifecycle(strategy)) steps.push(() => strategy.tick(pool));
+    return together(steps);
   }
 }

@@ -5,7 +5,7 @@ const LUA_ROOT = new URL('../../lua/', import.meta.url);
 const INCLUDE = /^--@include (\S+)$/gm;
 const INDEX = /^--@index (\w+)$/gm;
 /** Where the keys of a strategy's index begin, behind those of the catalogue. */
-const FIRST_INDEX_KEY = 9;
+const FIRST_INDEX_KEY = 14;
 const HEADER = /^--\[\[[\s\S]*?\]\]\n/;
 
 /** A piece of Lua that a script is composed with: the operations of a strategy's index, and how many keys they take. */

@@ -1,3 +1,8 @@
+import { createHash } from 'node:crypto';
+
+/** 132 bits: two targets of a pool never share a name. */
+const TARGET_LENGTH = 22;
+
 /** The keys of one pool's catalogue; all of them share the hash tag `{pool}`, and so one slot of a cluster. */
 export interface PoolKeys {
   /** Hash: the pool's settings. */
@@ -16,6 +21,24 @@ export interface PoolKeys {
   removed: string;
   /** String: the token of the import that is under way. */
   lock: string;
+  /** Hash: member id -> what bears on its state; lua/include/facts.lua says how. */
+  facts: string;
+  /** Hash: reason -> how many members are withdrawn for it. */
+  reasons: string;
+  /** Sorted set: id of a cooling member -> when its cooldown ends, in milliseconds. */
+  returns: string;
+  /** Sorted set: id of a candidate or unhealthy member -> when it is to be probed, in milliseconds. */
+  probes: string;
+  /** Sorted set: id of a member that is being probed -> until when that is left to whoever does it, in milliseconds. */
+  probing: string;
+  /** Sorted set, all scores 0: the views of the pool's filters; lua/include/views.lua says how. */
+  views: string;
+  /** Hash: session -> id of its member. */
+  sessions: string;
+  /** Sorted set: session -> when it is forgotten, in milliseconds. */
+  sessionEnds: string;
+  /** Sorted set: target that has bans -> when the last of them is forgotten, in milliseconds. */
+  targets: string;
   /** String: how many selections the pool has made, those that came with a lease aside: `sequence` of the settings counts them. */
   assigned: string;
   /** Sorted set: live lease -> when it expires, in milliseconds. */
@@ -68,6 +91,15 @@ export class KeyNames {
       history: at('history'),
       removed: at('removed'),
       lock: at('lock'),
+      facts: at('facts'),
+      reasons: at('reasons'),
+      returns: at('returns'),
+      probes: at('probes'),
+      probing: at('probing'),
+      views: at('views'),
+      sessions: at('sessions'),
+      sessionEnds: at('session-ends'),
+      targets: at('targets'),
       assigned: at('assigned'),
       leases: at('leases'),
       ended: at('ended'),
@@ -81,6 +113,12 @@ export class KeyNames {
   /** The keys of a strategy's index of a pool: each strategy has its own, so that a change of strategy empties the old one. */
   index(pool: string, strategy: string, parts: readonly string[]): string[] {
     return parts.map((part) => this.poolKey(pool, `${strategy}:${part}`));
+  }
+
+  /** What is known of a target of a pool: sorted set of banned member -> until when, in ms; hash of where its picks begin. */
+  target(pool: string, target: string): [bans: string, cursors: string] {
+    const name = createHash('sha256').update(target).digest('base64url').slice(0, TARGET_LENGTH);
+    return [this.poolKey(pool, `bans:${name}`), this.poolKey(pool, `cursors:${name}`)];
   }
 
   private poolKey(pool: string, part: string): string {
@@ -99,6 +137,11 @@ export function catalogueKeys(keys: PoolKeys): string[] {
     keys.history,
     keys.removed,
     keys.lock,
+    keys.facts,
+    keys.reasons,
+    keys.returns,
+    keys.probes,
+    keys.views,
   ];
 }
 
@@ -119,5 +162,6 @@ export function leaseKeys(keys: PoolKeys, indexKeys: readonly string[]): string[
     keys.waiters,
     keys.seen,
     ...indexKeys,
+    keys.views,
   ];
 }

@@ -11,7 +11,7 @@ export interface MemberRecord {
 }
 
 /** How many lines a record has. */
-export const RECORD_LINES = 3;
+export const RECORD_LINES = 4;
 
 const NO_LABELS: Labels = Object.freeze({});
 
@@ -47,4 +47,10 @@ export function readLabels(line: string): Labels {
 export function writeLabels(labels: Labels): string {
   const names = Object.keys(labels).sort();
   return JSON.stringify(Object.fromEntries(names.map((name) => [name, labels[name]])));
+}
+
+/** What members are judged by: the lines of the record that hold its value and its labels. */
+export function basisOf(text: string | null): string {
+  const [, value = '', labels = ''] = (text ?? '').split('\n', RECORD_LINES);
+  return `${value}\n${labels}`;
 }

@@ -1,5 +1,7 @@
 import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { parseInput } from '../errors/parse.input.js';
 import { MemberCatalogue } from '../pool/member.catalogue.js';
 import { MemberImporter } from '../pool/member.importer.js';
@@ -74,6 +76,8 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     PasswordTags,
     MemberCatalogue,
     MemberImporter,
+    MemberJudging,
+    MemberReturns,
     PoolUpkeep,
     PoolService,
     EligibleMembers,

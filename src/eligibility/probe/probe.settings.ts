@@ -8,6 +8,12 @@ const PATTERN_RULE = `must be a regular expression of at most ${MAX_PATTERN_LENG
 
 /** How the members of a pool are probed. */
 export const probeSchema = z.strictObject({
+  prober: z
+    .string()
+    .min(1)
+    .max(64)
+    .default('proxy')
+    .describe('What tries a member: `proxy` sends a request through it; a host application may provide others'),
   url: z
     .string(URL_RULE)
     .max(MAX_URL_LENGTH, URL_RULE)

@@ -3,6 +3,7 @@ import type { RedisClient } from '../../redis/redis.client.js';
 import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
+import { NOTHING_DUE, type UpkeepStep } from '../../pool/upkeep.step.js';
 import { KeyNames } from '../key.names.js';
 
 /** The longest time between two looks: how late what another process has registered is found, if that process died. */
@@ -20,18 +21,12 @@ const CLAIM = new RedisScript(loadScript('due/claim.lua'));
 const RELEASE = new RedisScript(loadScript('due/release.lua'));
 
 /**
- * Does one bounded step of what is due in a pool; says whether there is more to do at once, and when something is due again,
- * in ms by the server's clock, or null for never.
- */
-export type Step = () => Promise<{ more: boolean; nextMs: number | null }>;
-
-/**
- * Settles leases that expire in pools where nothing else happens. One timer for all pools of all processes' making; of many
+ * Does what is due in pools where nothing else happens. One timer for all pools of all processes' making; of many
  * processes one at a time takes a pool.
  */
 @Injectable()
 export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutdown {
-  private stepsOf: ((pool: string) => Promise<Step>) | undefined;
+  private stepsOf: ((pool: string) => Promise<UpkeepStep>) | undefined;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private closed = false;
@@ -42,7 +37,7 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
   ) {}
 
   /** @param stepsOf reads what a pool that is due is like, once for all steps of a look */
-  use(stepsOf: (pool: string) => Promise<Step>): void {
+  use(stepsOf: (pool: string) => Promise<UpkeepStep>): void {
     this.stepsOf = stepsOf;
   }
 
@@ -87,7 +82,7 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
   /** A pool that cannot be worked on now is due again when the claim runs out. */
   private async work(pool: string, claim: number): Promise<void> {
     try {
-      let found = { more: false, nextMs: null as number | null };
+      let found = NOTHING_DUE;
       const step = await this.stepsOf?.(pool);
       for (let steps = 0; step && steps < MAX_STEPS; steps++) {
         found = await step();

@@ -14,8 +14,8 @@ const keysOf = new WeakMap<PoolConfig, string[]>();
 export function countedKeys(pool: PoolConfig): string[] {
   let keys = keysOf.get(pool);
   if (!keys) {
-    const { members, assigned, settings, eligible, withdrawn } = pool.keys;
-    keys = [...pool.indexKeys, members, assigned, settings, eligible, withdrawn];
+    const { members, assigned, settings, eligible, withdrawn, views } = pool.keys;
+    keys = [...pool.indexKeys, members, assigned, settings, eligible, withdrawn, views];
     keysOf.set(pool, keys);
   }
   return keys;

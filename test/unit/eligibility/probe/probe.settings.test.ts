@@ -5,6 +5,7 @@ const url = 'https://example.com/ip';
 
 test('only the URL is needed', () => {
   expect(probeSchema.parse({ url })).toEqual({
+    prober: 'proxy',
     url,
     timeoutMs: 10_000,
     status: [200],

@@ -1,11 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { Policy } from './policy.settings.js';
 
 const HEX_DIGITS = 16;
 
-/** 16 hex digits (of SHA-256) that differ from policy to policy; the order of keys makes no difference, that of lists does. */
-export function policyFingerprint(policy: Policy): string {
-  return createHash('sha256').update(JSON.stringify(policy, inOrderOfKeys)).digest('hex').slice(0, HEX_DIGITS);
+/** 16 hex digits (of SHA-256) that differ from rules to rules; the order of keys makes no difference, that of lists does. */
+export function fingerprintOf(rules: object): string {
+  return createHash('sha256').update(JSON.stringify(rules, inOrderOfKeys)).digest('hex').slice(0, HEX_DIGITS);
 }
 
 function inOrderOfKeys(_key: string, value: unknown): unknown {

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { policyFingerprint } from '../../../../src/eligibility/policy/policy.fingerprint.js';
-import type { Policy } from '../../../../src/eligibility/policy/policy.settings.js';
+import { fingerprintOf } from '../../../src/eligibility/rules/fingerprint.js';
+import type { Policy } from '../../../src/eligibility/policy/policy.settings.js';
 
 const policy: Policy = {
   schemes: ['http'],
@@ -15,11 +15,11 @@ test('the fingerprint is the same in whatever order the keys stand, and whatever
     allow: undefined,
     schemes: ['http'],
   };
-  expect(policyFingerprint(reordered)).toBe(policyFingerprint(policy));
+  expect(fingerprintOf(reordered)).toBe(fingerprintOf(policy));
 });
 
 test('the fingerprint is the same in every release, so that stored ones stay valid', () => {
-  expect(policyFingerprint(policy)).toBe('e0a10f5c89c53429');
+  expect(fingerprintOf(policy)).toBe('e0a10f5c89c53429');
 });
 
 test('every change of the policy changes the fingerprint', () => {
@@ -34,5 +34,5 @@ test('every change of the policy changes the fingerprint', () => {
     { ...policy, labels: { ...policy.labels, required: { country: ['DE', 'FR'], tier: '1' } } },
     { ...policy, labels: { ...policy.labels, required: { country: ['DE'], tier: 1 } } },
   ];
-  expect(new Set(changed.map(policyFingerprint)).size).toBe(changed.length);
+  expect(new Set(changed.map(fingerprintOf)).size).toBe(changed.length);
 });

@@ -1,0 +1,12 @@
+--[[
+  What a change of a member's load means for the views that it is in, see views.lua.
+
+  Needs  stride.lua, lease-keys.lua
+]]
+--@include include/views.lua
+-- Moves a member from one score among those that are ready to another; nil where it is not among them.
+local function shift(id, before, after)
+  if not pool.hasViews then return end
+  local inViews = viewsIn(redis.call('HGET', members, id) or '')
+  moveInViews(views, id, inViews, before and rankText(before), inViews, after and rankText(after))
+end
