@@ -17,9 +17,9 @@
   KEYS[13]  views      zset  see views.lua
 
   A standing is "<score> <assigned> <reason, or - while eligible> <returnsAt in ms, or ->".
-
-  Needs  views.lua
 ]]
+--@include include/views.lua
+--@include include/descents.lua
 local settings, members, eligible, withdrawn = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local parked, history, removed, lock = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local factsOf, reasons, returns, probes, views = KEYS[9], KEYS[10], KEYS[11], KEYS[12], KEYS[13]
@@ -72,6 +72,13 @@ local function lockLost(token, ttlMs)
   return nil
 end
 
+-- Notes where a member that was put into the index stands, see descents.lua.
+local function noteEntry(index, id)
+  local descents = redis.call('HGET', settings, 'descents')
+  local rank = descents and index.rankOf(id)
+  if rank then redis.call('HSET', settings, 'descents', withDescent(descents, rank)) end
+end
+
 -- Counts the members that are withdrawn for a reason.
 local function recount(reason, change)
   if reason == '-' then return end
@@ -94,14 +101,14 @@ end
 -- Makes a member eligible, or withdraws it; `reason` is '-' for eligible. The caller writes the record afterwards.
 -- `was` is what it was before: its weight and views in the index, and its reason, nil for one that was not in the pool.
 local function place(index, id, record, score, assigned, reason, returnsAt, was)
-  local rankBefore = was.views ~= '' and index.rankOf(id) or nil
+  local rankBefore = was.views ~= '' and index.viewRank(id) or nil
   if reason == '-' then
     index.enter(id, record, score, assigned, was.weight)
   else
     index.leave(id, was.weight)
   end
-  local rankNow = record.views ~= '' and index.rankOf(id) or nil
-  moveInViews(views, id, was.views, rankBefore and index.rankText(rankBefore), record.views, rankNow and index.rankText(rankNow))
+  moveInViews(views, id, was.views, rankBefore, record.views, record.views ~= '' and index.viewRank(id))
+  noteEntry(index, id)
   if reason == '-' and was.reason == '-' then return end
 
   if reason == '-' then
@@ -120,9 +127,9 @@ end
 
 -- Takes a member out of its state, whatever that was; the caller takes it out of the pool.
 local function takeAway(index, id, record, reason)
-  local rank = record.views ~= '' and index.rankOf(id) or nil
+  local rank = record.views ~= '' and index.viewRank(id)
   index.leave(id, record.weight)
-  moveInViews(views, id, record.views, rank and index.rankText(rank), '', nil)
+  moveInViews(views, id, record.views, rank, '', nil)
   redis.call('ZREM', eligible, id)
   redis.call('ZREM', withdrawn, id)
   redis.call('HDEL', parked, id)

@@ -38,10 +38,25 @@ return {
     return 0
   end,
 
-  -- The rank by which a member is picked, the lowest first; nil when it is not to be picked. As text, ranks are in the same order.
+  -- The rank by which a member is picked, the lowest first; nil when it is not to be picked. As text, ranks are in the same order;
+  -- `viewRank` is that of a member in the views.
   rankOf = function(id)
     return tonumber(redis.call('ZSCORE', counts, id) or nil)
   end,
   rankText = rankText,
+  viewRank = function(id)
+    local score = redis.call('ZSCORE', counts, id)
+    return score and rankText(score)
+  end,
   rankLength = 16,
+  ranks = counts,
+  isLevelled = true,
+
+  -- Counts a selection of a member that has such a rank; says its new rank, and the count.
+  take = function(id, record, rank)
+    local count = countAt(rank, record.weight) + 1
+    local score = scoreOf(count, record.weight)
+    redis.call('ZADD', counts, score, id)
+    return score, count
+  end,
 }

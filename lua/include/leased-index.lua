@@ -62,5 +62,10 @@ return {
     return tonumber(redis.call('ZSCORE', ready, id) or nil)
   end,
   rankText = rankText,
+  viewRank = function(id)
+    local score = redis.call('ZSCORE', ready, id)
+    if score then return rankText(score) end
+    return redis.call('ZSCORE', full, id) and string.rep(FULL, 16)
+  end,
   rankLength = 16,
 }

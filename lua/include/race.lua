@@ -21,3 +21,7 @@ local function entryRank(ranks, id, weight)
   local head = redis.call('ZRANGE', ranks, 0, 0, 'WITHSCORES')
   return arrivalAfter(tonumber(head[2]) or 0, weight, id .. '\n' .. time[1] .. ' ' .. time[2])
 end
+
+local function rankAfter(rank, weight, sequence, id)
+  return arrivalAfter(rank, weight, sequence .. '\n' .. id)
+end

@@ -4,7 +4,8 @@
   Keys     ranks   zset  member id -> rank
            counts  hash  member id -> how often it was selected
   Needs    stride.lua, catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters,
-           and rankText, RANK_LENGTH of ranks as text
+           rankText, RANK_LENGTH of ranks as text,
+           and `rankAfter(rank, weight, sequence, id)`, the rank of a member after a selection of it, the pool's that many-th
 ]]
 local ranks, counts = ...
 
@@ -37,5 +38,16 @@ return {
     return tonumber(redis.call('ZSCORE', ranks, id) or nil)
   end,
   rankText = rankText,
+  viewRank = function(id)
+    local rank = redis.call('ZSCORE', ranks, id)
+    return rank and rankText(rank)
+  end,
   rankLength = RANK_LENGTH,
+  ranks = ranks,
+
+  take = function(id, record, rank, sequence)
+    local nextRank = rankAfter(rank, record.weight, sequence, id)
+    redis.call('ZADD', ranks, nextRank, id)
+    return nextRank, redis.call('HINCRBY', counts, id, 1)
+  end,
 }

@@ -10,3 +10,7 @@ end
 local function entryRank(ranks, id)
   return redis.call('ZSCORE', ranks, id) or 0
 end
+
+local function rankAfter(_, _, sequence)
+  return sequence
+end

@@ -6,7 +6,7 @@
   keep   its own
   reset  zero
 
-  Needs  views.lua
+  Needs  catalogue.lua
 ]]
 local function restoredScore(index, policy, own, record)
   if policy == 'keep' then return own end

@@ -4,15 +4,22 @@
 
     views  zset, all scores 0  <name of the view><rank as text><member id>
 
-  A member is in its views exactly while it may be picked, at the rank that it has there. Its record names them, so that whoever
+  A member is in its views exactly while it is eligible, at the rank that it has. Its record names them, so that whoever
   changes the rank knows what to change with it.
 ]]
 -- A name is 11 characters of a hash, see view.names.ts.
 local VIEW = 11
+-- Stands for the rank of a member that is at its capacity, behind all others.
+local FULL = '~'
 
 -- The views that a record names.
 local function viewsIn(record)
   return string.match(record, '([^\n!]*)$')
+end
+
+-- Whether a record is that of a member on trial.
+local function isOnTrial(record)
+  return string.find(record, '\n![^\n]*$') ~= nil
 end
 
 -- Moves a member in the views from one rank to another, given as texts; nil where it is not to be picked.
@@ -30,13 +37,4 @@ local function moveInViews(views, id, oldViews, oldRank, newViews, newRank)
     end
     redis.call('ZADD', views, unpack(come))
   end
-end
-
--- Its entries of a view from one bound on: rank as text and id, one after the other.
-local function readView(views, name, from, most)
-  local ranks, ids = {}, {}
-  for n, entry in ipairs(redis.call('ZRANGEBYLEX', views, from, '(' .. name .. '\255', 'LIMIT', 0, most)) do
-    ranks[n], ids[n] = string.sub(entry, VIEW + 1, VIEW + RANK), string.sub(entry, VIEW + RANK + 1)
-  end
-  return ids, ranks
 end

@@ -34,14 +34,16 @@ local function firstOf(queues)
   return bestHead
 end
 
--- As many members as there are picks, in picking order.
+-- As many members as there are picks, in picking order; none where one of them is on trial.
 local function readCandidates(count)
   local found = redis.call('ZRANGE', counts, 0, count - 1, 'WITHSCORES')
+  if #found == 0 then return {} end
   local ids = {}
   for at = 1, #found, 2 do ids[#ids + 1] = found[at] end
   local records = redis.call('HMGET', members, unpack(ids))
   local candidates = {}
   for n, id in ipairs(ids) do
+    if isOnTrial(records[n]) then return {} end
     local weight = tonumber(string.match(records[n], '^%d+'))
     local score = tonumber(found[n * 2])
     candidates[n] = { id = id, weight = weight, before = score, score = score, count = countAt(score, weight), record = records[n] }
@@ -49,8 +51,10 @@ local function readCandidates(count)
   return candidates
 end
 
+-- Says how many picks it made: all or none.
 local function mergePicks(count)
   local candidates = readCandidates(count)
+  if #candidates == 0 then return 0 end
   local queues = { { head = 1, members = candidates } }
   local waiting = {}
   local at = #lines
@@ -81,4 +85,5 @@ local function mergePicks(count)
       moveInViews(views, member.id, inViews, rankText(member.before), inViews, rankText(member.score))
     end
   end
+  return count
 end

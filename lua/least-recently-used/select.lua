@@ -2,17 +2,20 @@
   Pick the eligible member that was selected longest ago and count the pick, `count` times in a row.
 
   KEYS, ARGV  see include/ranked-keys.lua
-  Returns  {'', for each pick the lines id, count, record}, or {'STALE' | 'EMPTY_POOL' | 'NONE_ELIGIBLE'}
+  Returns  {'', for each pick the lines id, count, record}, or {'ASK'} where there is nobody, or somebody on trial among them:
+           narrowed/select.lua sees to both
   Ties     of those that were never selected: by member id, in the order of its bytes
   Time     O(k log N) for k picks
 ]]
---@include include/why-none.lua
 --@include include/ranked-keys.lua
 --@include include/views.lua
 --@include include/recency.lua
 local ids = redis.call('ZRANGE', ranks, 0, count - 1)
-if #ids == 0 then return { whyNone(settings, strategy, eligible, withdrawn) } end
+if #ids == 0 then return { 'ASK' } end
 local records = redis.call('HMGET', members, unpack(ids))
+for n = 1, #ids do
+  if isOnTrial(records[n]) then return { 'ASK' } end
+end
 local selected = redis.call('HMGET', counts, unpack(ids))
 local sequence = redis.call('INCRBY', assigned, count) - count
 

@@ -16,7 +16,6 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
---@include include/views.lua
 --@include include/catalogue.lua
 --@include include/restore.lua
 --@include include/facts.lua

@@ -11,7 +11,6 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
---@include include/views.lua
 --@include include/catalogue.lua
 --@index from
 --@index to
@@ -26,11 +25,10 @@ for _, id in ipairs(ids) do
   local record = readRecord(redis.call('HGET', members, id))
   local score, assigned = from.standing(id, record)
   if score then
-    local left = record.views ~= '' and from.rankOf(id) or nil
+    local left = record.views ~= '' and from.viewRank(id)
     from.leave(id, record.weight)
     to.enter(id, record, score, assigned, record.weight)
-    local entered = record.views ~= '' and to.rankOf(id) or nil
-    moveInViews(views, id, record.views, left and from.rankText(left), record.views, entered and to.rankText(entered))
+    moveInViews(views, id, record.views, left, record.views, record.views ~= '' and to.viewRank(id))
     keepRecord(id, record)
   end
 end

@@ -18,17 +18,19 @@
   Returns  'CREATED' | 'CHANGED', or 'STALE' | 'MOVING' | 'BUSY'
   Time     O(1)
 ]]
+--@include include/descents.lua
 local settings, oldIndex, newIndex = KEYS[1], KEYS[2], KEYS[3]
 local leases, queue = KEYS[4], KEYS[5]
 local expected, strategy, sameKind = ARGV[1], ARGV[2], ARGV[3] == '1'
 local ruled, rules, filters = ARGV[4], ARGV[5], ARGV[6]
 
-local found = redis.call('HMGET', settings, 'strategy', 'leaving', 'rules', 'ready')
+local found = redis.call('HMGET', settings, 'strategy', 'leaving', 'rules', 'ready', 'descents')
 if (found[1] or '') ~= expected or (found[3] or '') ~= ruled then return 'STALE' end
 if found[2] then return 'MOVING' end
 
 if found[1] and expected ~= strategy then
   if redis.call('EXISTS', leases, queue) > 0 then return 'BUSY' end
+  if found[5] then redis.call('HSET', settings, 'descents', withNewRanks(found[5])) end
   if not sameKind then
     redis.call('HSET', settings, 'leaving', expected)
   elseif redis.call('EXISTS', oldIndex) == 1 then

@@ -9,7 +9,6 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
---@include include/views.lua
 --@include include/catalogue.lua
 --@index index
 local strategy = ARGV[1]

@@ -12,7 +12,6 @@
 ]]
 --@include include/member-record.lua
 --@include include/stride.lua
---@include include/views.lua
 --@include include/catalogue.lua
 --@index index
 local strategy, token, lockTtlMs, forget = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'

@@ -152,6 +152,36 @@ export class ColumnsUnknownError extends EvenhandError {
   }
 }
 
+/** A selection asks for labels that the pool's `filters` do not name together. */
+export class FilterNotDeclaredError extends EvenhandError {
+  readonly code = 'FILTER_NOT_DECLARED';
+
+  constructor(
+    readonly pool: string,
+    readonly labels: readonly string[],
+    readonly declared: readonly (readonly string[])[],
+  ) {
+    super(
+      `The pool "${pool}" declares no filter on ${JSON.stringify(labels)}. ` +
+        (declared.length > 0
+          ? `Declared are: ${declared.map((filter) => JSON.stringify(filter)).join(', ')}.`
+          : 'It declares none.'),
+    );
+  }
+}
+
+/** A filter was declared a moment ago, and its members are still being put in order. */
+export class FilterNotReadyError extends EvenhandError {
+  readonly code = 'FILTER_NOT_READY';
+
+  constructor(
+    readonly pool: string,
+    readonly labels: readonly string[],
+  ) {
+    super(`The filter on ${JSON.stringify(labels)} of the pool "${pool}" is still being built. Try again.`);
+  }
+}
+
 /** Redis is away, timed out, loading or read-only. A pick whose reply was lost may have been counted once. */
 export class RedisUnavailableError extends EvenhandError {
   readonly code = 'REDIS_UNAVAILABLE';

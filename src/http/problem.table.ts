@@ -28,10 +28,12 @@ export const PROBLEMS = {
   PAYLOAD_TOO_LARGE: { status: 413, title: 'The body is too large' },
   UNSUPPORTED_MEDIA_TYPE: { status: 415, title: 'This content type is not taken here' },
   STRATEGY_UNKNOWN: { status: 422, title: 'No such strategy' },
+  FILTER_NOT_DECLARED: { status: 422, title: 'The pool declares no such filter' },
   EMPTY_SOURCE: { status: 422, title: 'The list holds no valid member' },
   COLUMNS_UNKNOWN: { status: 422, title: 'The CSV names no host column' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL: { status: 500, title: 'A fault of ours' },
+  FILTER_NOT_READY: { status: 503, title: 'The filter is still being built' },
   REDIS_UNAVAILABLE: { status: 503, title: 'Redis is unavailable' },
   REDIS_REFUSED: { status: 503, title: 'Redis refused' },
   SHUTTING_DOWN: { status: 503, title: 'The service is shutting down' },
@@ -39,7 +41,7 @@ export const PROBLEMS = {
 
 /** After how many seconds a client may try again where the trouble will pass. */
 const RETRY_AFTER_S = 1;
-const WILL_PASS: readonly ProblemCode[] = ['RATE_LIMITED', 'REDIS_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WILL_PASS: readonly ProblemCode[] = ['RATE_LIMITED', 'FILTER_NOT_READY', 'REDIS_UNAVAILABLE', 'SHUTTING_DOWN'];
 
 /** The headers that a problem of that code is answered with. */
 export function problemHeaders(code: ProblemCode): [name: string, value: string][] {

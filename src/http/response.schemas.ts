@@ -84,7 +84,7 @@ const selection = z.object({
 });
 const nothing = {
   reason: z
-    .enum(['EMPTY_POOL', 'NONE_ELIGIBLE', 'AT_CAPACITY'])
+    .enum(['EMPTY_POOL', 'NONE_ELIGIBLE', 'NO_MATCH', 'AT_CAPACITY'])
     .nullable()
     .describe('Why there is nothing to hand out'),
   retryAfterMs: count.nullable().describe('Time to the earliest change that is known to come'),

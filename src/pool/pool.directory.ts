@@ -17,8 +17,6 @@ export type StoredPool = PoolConfig & {
   readonly leaving: string | null;
   /** The last member that was judged by the rules as they are; null when all are. */
   readonly judging: string | null;
-  /** The filters whose views are whole. */
-  readonly ready: readonly LabelFilter[];
   readonly rules: MemberRules;
 };
 
@@ -61,10 +59,9 @@ export class PoolDirectory {
     }
     const settings = readSettings(fields);
     const pool = {
-      ...this.configOf(name, settings),
+      ...this.configOf(name, settings, readFilters(fields['ready'])),
       leaving: fields['leaving'] ?? null,
       judging: fields['judging'] ?? null,
-      ready: readFilters(fields['ready']),
       rules: new MemberRules(settings),
     };
     this.remember(pool);
@@ -72,11 +69,12 @@ export class PoolDirectory {
   }
 
   /** What a pool of that name and strategy is; nothing is read. */
-  configOf(name: string, settings: PoolConfig['settings']): PoolConfig {
+  configOf(name: string, settings: PoolConfig['settings'], ready: readonly LabelFilter[] = []): PoolConfig {
     const index = this.indexOf(settings.strategy);
     return {
       name,
       settings,
+      ready,
       keys: this.names.pool(name),
       indexKeys: this.names.index(name, settings.strategy, index.parts),
     };

@@ -1,5 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { NoLeaseLifecycleError, RedisUnavailableError } from '../errors/domain.errors.js';
+import {
+  FilterNotDeclaredError,
+  FilterNotReadyError,
+  NoLeaseLifecycleError,
+  RedisUnavailableError,
+} from '../errors/domain.errors.js';
 import { PoolDirectory, type StoredPool } from '../pool/pool.directory.js';
 import { PoolScripts } from '../pool/pool.scripts.js';
 import { type LeaseLifecycle, hasLifecycle } from './leases/lease.lifecycle.js';
@@ -27,7 +32,8 @@ export class PoolAccess {
       try {
         return await work(pool, this.registry.get(pool.settings.strategy));
       } catch (error) {
-        if (!(error instanceof PoolOutdatedError)) throw error;
+        const mayBeOld = recalled && (error instanceof FilterNotDeclaredError || error instanceof FilterNotReadyError);
+        if (!mayBeOld && !(error instanceof PoolOutdatedError)) throw error;
       }
     }
     throw new RedisUnavailableError(`The pool "${name}" kept changing while it was read. Try again.`);

@@ -34,6 +34,7 @@ import { PoolAccess } from './pool.access.js';
 import { LeastAssignedStrategy } from './strategies/least-assigned.strategy.js';
 import { LeastConcurrencyStrategy } from './strategies/least-concurrency.strategy.js';
 import { LeastRecentlyUsedStrategy } from './strategies/least-recently-used.strategy.js';
+import { NarrowedPicks } from './strategies/narrowed.picks.js';
 import { RandomStrategy } from './strategies/random.strategy.js';
 import { BUILT_IN_STRATEGIES, StrategyRegistry } from './strategies/strategy.registry.js';
 
@@ -68,6 +69,7 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
       inject: [REDIS_OPTIONS],
       useFactory: (options: RedisOptions) => new KeyNames(options.keyPrefix),
     },
+    NarrowedPicks,
     ...BUILT_IN,
     { provide: BUILT_IN_STRATEGIES, inject: BUILT_IN, useFactory: (...strategies: unknown[]) => strategies },
     StrategyRegistry,

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Inject, Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { EvenhandError } from '../errors/evenhand.error.js';
-import { ShuttingDownError } from '../errors/domain.errors.js';
+import { ShuttingDownError, ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
@@ -11,6 +11,7 @@ import { LeaseKeeper } from './leases/lease.keeper.js';
 import { hasLifecycle } from './leases/lease.lifecycle.js';
 import { LeaseService } from './leases/lease.service.js';
 import type { Abandonment, Completion, Extension } from './leases/lease.types.js';
+import { isNarrow } from './narrowing.js';
 import { PoolAccess } from './pool.access.js';
 import {
   type BatchRequest,
@@ -21,8 +22,10 @@ import {
   batchRequestSchema,
   selectionRequestSchema,
 } from './selection.types.js';
+import type { SelectionStrategy } from './strategies/selection.strategy.js';
 
 const NO_REQUEST: SelectionRequest = {};
+const NARROWING_FIELDS = ['labels', 'exclude', 'target', 'session'] as const;
 /** How often a wait looks for an eligible member where the strategy has no line to stand in. */
 const LOOK_MS = 100;
 
@@ -57,9 +60,10 @@ export class SelectionService implements BeforeApplicationShutdown {
   async selectBatch(pool: string, request: BatchRequest): Promise<BatchResult> {
     const { count, ...checked } = parseInput(batchRequestSchema, request);
     this.requireOpen();
-    const batch = await this.access.with(pool, async (config, strategy) =>
-      strategy.selectBatch?.(config, count, checked),
-    );
+    const batch = await this.access.with(pool, async (config, strategy) => {
+      requireNarrowing(strategy, checked);
+      return strategy.selectBatch?.(config, count, checked);
+    });
     return batch ?? this.oneByOne(pool, count, checked);
   }
 
@@ -150,6 +154,7 @@ export class SelectionService implements BeforeApplicationShutdown {
 
   private pick(pool: string, request: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
     return this.access.with(pool, (config, strategy) => {
+      requireNarrowing(strategy, request);
       if (request.waitMs === undefined || hasLifecycle(strategy)) return strategy.select(config, request, signal);
       return this.lookUntil(() => strategy.select(config, request), request.waitMs, signal);
     });
@@ -180,6 +185,14 @@ export class SelectionService implements BeforeApplicationShutdown {
     }
     return { selections, reason: null, retryAfterMs: null };
   }
+}
+
+/** @throws ValidationFailedError where a strategy of the host application cannot do what the request asks for */
+function requireNarrowing({ name, narrows }: SelectionStrategy, request: SelectionRequest): void {
+  if (narrows || !isNarrow(request)) return;
+  const path = NARROWING_FIELDS.find((field) => request[field] !== undefined) ?? '';
+  const message = `is not for pools with the strategy "${name}", which selects among all eligible members`;
+  throw new ValidationFailedError(`"${path}" ${message}.`, [{ path, message }]);
 }
 
 /** The end of a lease changes nothing of what the work came to: one that is lost, or cannot be ended now, expires by itself. */

@@ -68,9 +68,9 @@ describe('a selection', () => {
     await expect(setup.app.selection.select('shop')).rejects.toMatchObject({ code: 'POOL_NOT_FOUND' });
   });
 
-  test('refuses what is not built yet rather than ignoring it, and takes lease fields without effect', async () => {
+  test('refuses what is not of the right kind, and takes lease fields without effect', async () => {
     await givePool(setup.app, 'shop', ['a']);
-    for (const field of ['labels', 'exclude', 'target', 'session', 'waitMs']) {
+    for (const field of ['labels', 'exclude', 'waitMs']) {
       await expect(setup.app.selection.select('shop', { [field]: 'x' })).rejects.toMatchObject({
         code: 'VALIDATION_FAILED',
         problems: [{ path: field }],

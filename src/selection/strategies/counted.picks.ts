@@ -10,7 +10,12 @@ type Reply = readonly [word: string, lines?: string];
 const LINES_PER_PICK = 2 + RECORD_LINES;
 const keysOf = new WeakMap<PoolConfig, string[]>();
 
-/** The keys that the scripts which count a pick take, in their order. */
+/** The keys that the scripts of the strategies which pick take, in their order. */
+export function pickKeys({ keys, indexKeys }: PoolConfig): string[] {
+  return [...indexKeys, keys.members, keys.assigned, keys.views];
+}
+
+/** The keys that lua/counted/take.lua takes, in their order. */
 export function countedKeys(pool: PoolConfig): string[] {
   let keys = keysOf.get(pool);
   if (!keys) {

@@ -1,3 +1,4 @@
+import type { LabelFilter } from '../../eligibility/rules/label.filter.js';
 import type { PoolSettings } from '../../pool/pool.settings.js';
 import type { PoolKeys } from '../key.names.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
@@ -7,6 +8,8 @@ export interface PoolConfig {
   readonly name: string;
   readonly settings: PoolSettings;
   readonly keys: PoolKeys;
+  /** The filters whose views are whole. */
+  readonly ready: readonly LabelFilter[];
   /** The keys of the strategy's index, in the order of its parts. */
   readonly indexKeys: readonly string[];
 }
@@ -26,6 +29,8 @@ export interface MemberIndex {
 /** The rule that orders the eligible members of a pool. */
 export interface SelectionStrategy {
   readonly name: string;
+  /** Whether requests may ask for `labels`, `exclude`, `target` and `session`; absent for no. */
+  readonly narrows?: boolean;
   /** Absent: the index of counts, which a strategy that needs no index of its own can leave to the pool. */
   readonly index?: MemberIndex;
   /**

@@ -1,0 +1,158 @@
+--[[
+  Who comes next among the members that a request is content with: those of a view, not excluded, not banned for a target.
+
+  Looking through members in the order of the strategy costs what it passes over. Those that a caller excludes are few. Those banned
+  for a target may be many, and where most picks are for that target they gather in front of all others, since nobody picks
+  them. So each target has a cursor for each view (and one, '', for the whole pool): up to its place all members are banned.
+  A pick begins there, or where anybody has moved down to since (descents.lua), and takes the cursor along: what it passes over
+  it passes over once. A cursor is a hint that is always true; nothing is kept for a target beyond its bans and its cursors.
+
+    cursors  hash  view -> "<generation> <level, or -> <rank> <member id>"
+
+  `level`, where the strategy levels members, is the rank at which the latest pick for the target was made. Whoever is found below it
+  has come since: out of a cooldown, a ban that ended, or new. Under the restore policy `level` such a member is raised to it.
+
+  Needs  views.lua, descents.lua, `index`, `ranks` (the index's sorted set), `views`, `bans`, `cursors`, `settings`, `pool` (its
+         `descents`), `nowMs`, and `raise(id, rank)` where members are to be levelled, or nil
+]]
+-- How many members one script looks at.
+local LOOK_MAX = 4000
+local WINDOW_MAX = 256
+
+-- Members of the whole pool in their order, from the first behind a place on.
+local function wholePool(place, lowest)
+  local skipped = 0
+  if lowest then
+    skipped = redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', lowest))
+  elseif place then
+    if tonumber(redis.call('ZSCORE', ranks, place.id) or nil) == place.rank then
+      skipped = redis.call('ZRANK', ranks, place.id) + 1
+    else
+      skipped = redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', place.rank))
+    end
+  end
+  return {
+    read = function(most)
+      local found, ids, rankOf = redis.call('ZRANGE', ranks, skipped, skipped + most - 1, 'WITHSCORES'), {}, {}
+      for n = 1, #found / 2 do ids[n], rankOf[n] = found[n * 2 - 1], tonumber(found[n * 2]) end
+      return ids, rankOf
+    end,
+    pass = function() skipped = skipped + 1 end,
+  }
+end
+
+-- The same of a view.
+local function wholeView(name, place, lowest)
+  local from = '[' .. name
+  if lowest then
+    from = '[' .. name .. index.rankText(math.max(lowest, 0))
+  elseif place then
+    from = '(' .. name .. index.rankText(place.rank) .. place.id
+  end
+  return {
+    read = function(most)
+      local ids, rankOf = {}, {}
+      for n, entry in ipairs(redis.call('ZRANGEBYLEX', views, from, '(' .. name .. FULL, 'LIMIT', 0, most)) do
+        rankOf[n] = tonumber(string.sub(entry, VIEW + 1, VIEW + index.rankLength))
+        ids[n] = string.sub(entry, VIEW + index.rankLength + 1)
+      end
+      return ids, rankOf
+    end,
+    pass = function(id, rank) from = '(' .. name .. index.rankText(rank) .. id end,
+  }
+end
+
+local function readCursor(view)
+  local text = redis.call('HGET', cursors, view)
+  if not text then return { isNew = true } end
+  local generation, level, rank, id = string.match(text, '^(%S+) (%S+) (%S+) (.*)$')
+  local lowest = lowestSince(pool.descents, tonumber(generation))
+  if lowest == false then return { isNew = true } end
+  local cursor = { generation = tonumber(generation), level = tonumber(level), lowest = lowest, place = { rank = tonumber(rank), id = id } }
+  if lowest and lowest > cursor.place.rank then cursor.lowest = nil end
+  return cursor
+end
+
+local function keepCursor(view, cursor)
+  if not cursor.place then return end
+  if cursor.hasMoved then
+    pool.descents, cursor.generation = withGeneration(pool.descents)
+    redis.call('HSET', settings, 'descents', pool.descents)
+  elseif not cursor.hasLevelled then
+    return
+  end
+  redis.call('HSET', cursors, view, string.format('%.0f %s %.17g ', cursor.generation,
+    cursor.level and string.format('%.17g', cursor.level) or '-', cursor.place.rank) .. cursor.place.id)
+  if cursor.isNew then
+    local ttlMs = redis.call('PTTL', bans)
+    if ttlMs > 0 then redis.call('PEXPIRE', cursors, ttlMs) end
+  end
+end
+
+-- Looks for members one after the other, each fit for the request; what one look has passed over the next does not see again.
+local function lookFor(request)
+  local cursor = request.hasTarget and readCursor(request.view) or {}
+  local source = request.view ~= '' and wholeView(request.view, cursor.place, cursor.lowest)
+    or request.view == '' and wholePool(cursor.place, cursor.lowest)
+  local looked, mayMove = 0, request.hasTarget
+
+  local function passOver(id, rank, isBanned)
+    source.pass(id, rank)
+    mayMove = mayMove and isBanned
+    if mayMove then cursor.place, cursor.hasMoved = { rank = rank, id = id }, true end
+  end
+
+  -- Whether somebody was found in a window of so many: id and rank; nil for none, false when there are no more members.
+  local function lookAt(most)
+    local ids, rankOf = source.read(most)
+    local hasRaised = false
+    local untils = request.hasTarget and #ids > 0 and redis.call('ZMSCORE', bans, unpack(ids))
+    for n, id in ipairs(ids) do
+      local isBanned = untils and untils[n] and tonumber(untils[n]) > nowMs
+      if isBanned or request.excluded[id] then
+        passOver(id, rankOf[n], isBanned)
+      elseif raise and cursor.level and rankOf[n] < cursor.level then
+        raise(id, cursor.level)
+        hasRaised = true
+      else
+        return id, rankOf[n]
+      end
+    end
+    looked = looked + #ids
+    -- Who was raised stands further back now, and is met again.
+    if #ids < most and not hasRaised then return false end
+    return nil
+  end
+
+  return {
+    -- The next member and its rank; or nil, and whether there is more to look at, by another call.
+    next = function()
+      local window = request.isWide and 4 or 1
+      while looked < LOOK_MAX do
+        local id, rank = lookAt(window)
+        if id then
+          if raise and request.hasTarget and cursor.level ~= rank then cursor.level, cursor.hasLevelled = rank, true end
+          return id, rank
+        end
+        if id == false then return nil, false end
+        window = math.min(window * 4, WINDOW_MAX)
+      end
+      return nil, true
+    end,
+    stop = function()
+      if request.hasTarget then keepCursor(request.view, cursor) end
+    end,
+  }
+end
+
+-- Whether a member that may be picked is one that the request is content with.
+local function isFit(request, id, record)
+  if request.excluded[id] then return false end
+  local bannedUntil = request.hasTarget and redis.call('ZSCORE', bans, id)
+  if bannedUntil and tonumber(bannedUntil) > nowMs then return false end
+  if request.view == '' then return true end
+  for at = 1, #record.views, VIEW do
+    if string.sub(record.views, at, at + VIEW - 1) == request.view then return true end
+  end
+  return false
+end
