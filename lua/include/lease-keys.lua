@@ -7,7 +7,9 @@
   KEYS[4]   ended     set     the first 22 characters of an ended lease, or ? and a requestId, and the letter of how it ended
   KEYS[5]   endedOld  set     the same, of a while ago
   KEYS[6]   notes     hash    what only some leases have, and waiters; by the first character of the field:
-                              m lease token -> requestId, line feed, owner          r requestId -> body hash, lease or ~waiter
+                              m lease token -> requestId, line feed, owner, and, where it was for a target,
+                                line feed, target
+                              r requestId -> body hash, lease or ~waiter
                               w waiter -> see waiters.lua     g waiter -> its lease
                               A waiter's name is the token of the lease that it will get.
   KEYS[7]   queue     zset    waiter -> ticket
@@ -16,7 +18,7 @@
   KEYS[10]  full      zset
   KEYS[11]  away      zset
   KEYS[12]  counts    hash
-  KEYS[13]  views     zset    see views.lua
+  KEYS[13]  views     zset    see views.lua, and waiters.lua
 
   A lease is named <22 characters of a random token><. or, where it has notes, ~><fence in hex>.<member id>
   Ways to end: c completed, a abandoned, e expired, f by force
@@ -41,13 +43,13 @@ local nowUs = time[1] * 1000000 + time[2]
 local nowMs = math.floor(nowUs / 1000)
 
 local found = redis.call('HMGET', settings, 'strategy', 'capacity', 'limit', 'leaseTtlMs', 'leaseMaxTtlMs',
-  'fence', 'sequence', 'due', 'waiting', 'endedSince', 'filters', 'judging')
+  'fence', 'sequence', 'due', 'waiting', 'endedSince', 'filters', 'judging', 'descents')
 local pool = {
   strategy = found[1], capacity = found[2], limit = tonumber(found[3]),
   ttlMs = tonumber(found[4]), maxTtlMs = tonumber(found[5]),
   fence = tonumber(found[6]) or 0, sequence = tonumber(found[7]) or 0,
   due = tonumber(found[8]), waiting = found[9], endedSince = tonumber(found[10]),
-  hasViews = found[12] or found[11] and found[11] ~= '',
+  hasViews = found[12] or found[11] and found[11] ~= '', descents = found[13],
 }
 
 -- Whether a lease may have expired by now that nobody has settled.

@@ -34,20 +34,44 @@ local function headOfReady()
   return head[1], tonumber(head[2])
 end
 
--- The member with the least load that is below its capacity, or nil; members that are not are taken out of the way.
-local function pickMember()
+local function firstInView(from, to)
+  local entry = redis.call('ZRANGEBYLEX', views, from, to, 'LIMIT', 0, 1)[1]
+  if not entry then return nil end
+  return string.sub(entry, VIEW + 17), tonumber(string.sub(entry, VIEW + 1, VIEW + 16))
+end
+
+-- The same in a view.
+local function headOfView(view)
+  local id, score = firstInView('[' .. view, '(' .. view .. FULL)
+  if not id or pool.sequence < LAP then return id, score end
+  local base = math.floor(score / LEVEL) * LEVEL
+  local older, olderScore = firstInView('(' .. view .. rankText(base + tieAt(pool.sequence, 2)) .. FULL, '(' .. view .. rankText(base + LEVEL))
+  if older then return older, olderScore end
+  return id, score
+end
+
+-- A member that is ready, as lend takes it; nil where it has no room, and is taken out of the way.
+local function memberWithRoom(id, score)
+  local record = redis.call('HGET', members, id)
+  local weight, capacity = limitsIn(record, pool.capacity)
+  local inFlight = inFlightAt(score, weight)
+  if inFlight < capacity then
+    return { id = id, record = record, weight = weight, score = score, inFlight = inFlight, capacity = capacity }
+  end
+  redis.call('ZREM', ready, id)
+  redis.call('ZADD', full, score, id)
+  shift(id, score, nil)
+  return nil
+end
+
+-- The member with the least load that is below its capacity, of a view where one is given; or nil.
+local function pickMember(view)
   for _ = 1, PARK_MAX do
-    local id, score = headOfReady()
+    local id, score
+    if view == '' then id, score = headOfReady() else id, score = headOfView(view) end
     if not id then return nil end
-    local record = redis.call('HGET', members, id)
-    local weight, capacity = limitsIn(record, pool.capacity)
-    local inFlight = inFlightAt(score, weight)
-    if inFlight < capacity then
-      return { id = id, record = record, weight = weight, score = score, inFlight = inFlight, capacity = capacity }
-    end
-    redis.call('ZREM', ready, id)
-    redis.call('ZADD', full, score, id)
-    shift(id, score, nil)
+    local member = memberWithRoom(id, score)
+    if member then return member end
   end
   return nil
 end

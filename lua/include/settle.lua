@@ -118,11 +118,13 @@ local function settleMany(names, hows)
   end
   if #gone == 0 then return hasEnded end
 
-  local changes, at = {}, 0
+  local changes, at, lowest = {}, 0, nil
   for id, score in pairs(lowered) do
     changes[at + 1], changes[at + 2] = string.format('%d', score), id
     at = at + 2
+    lowest = math.min(lowest or score, score)
   end
+  noteReady(lowest)
   turnOver(true)
   redis.call('ZREM', leases, unpack(gone))
   redis.call('ZADD', ready, unpack(changes))

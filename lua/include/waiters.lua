@@ -2,7 +2,10 @@
   Waiters stand in line by their ticket. Whoever frees a slot hands it to the first of them that is alive: makes the lease,
   for two seconds until the waiter's process confirms it, and tells that process.
 
-  A waiter's note is "<process> <ttlMs> <deadline in ms> <body hash> <requestId, line feed, owner>".
+  A waiter's note is "<process> <ttlMs> <deadline in ms> <body hash> <view, or eleven dots for any member> <requestId, line feed, owner>".
+
+  Those who wait for the members of a view have a line of their own, and so have those who wait for any member: what is free goes to
+  the oldest of those whom it serves. The lines stand among the views, as "!<view, or eleven dots><ticket, 16 digits><waiter>".
 
   Needs  lend.lua, settle.lua
 ]]
@@ -13,6 +16,9 @@ local SEEN_MS = 10000
 local HAND_OVER_MS = 2000
 -- How many waiters one script serves.
 local SERVE_MAX = 16
+-- How many lines a pool has at most: whoever asks for yet another view does not wait.
+local LINES_MAX = 64
+local ANY = string.rep('.', VIEW)
 
 local function see(process)
   redis.call('ZADD', seen, nowMs, process)
@@ -23,9 +29,9 @@ end
 local function readWaiter(waiter)
   local text = redis.call('HGET', notes, 'w' .. waiter)
   if not text then return nil end
-  local process, ttlMs, deadlineMs, hash, note = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (.*)$')
+  local process, ttlMs, deadlineMs, hash, view, note = string.match(text, '^(%S+) (%S+) (%S+) (%S+) (%S+) (.*)$')
   return {
-    process = process, ttlMs = tonumber(ttlMs), deadlineMs = tonumber(deadlineMs), hash = hash,
+    process = process, ttlMs = tonumber(ttlMs), deadlineMs = tonumber(deadlineMs), hash = hash, view = view,
     note = note, requestId = string.match(note, '^([^\n]*)'),
   }
 end
@@ -41,14 +47,34 @@ local function headOfLine()
   return head
 end
 
-local function leaveLine(waiter)
+local function placeInLine(waiter, view, ticket)
+  return '!' .. view .. string.format('%016.0f', ticket) .. waiter
+end
+
+-- The first of each line, those who came first before the others.
+local function headsOfLines()
+  local heads, from = {}, '[!'
+  for _ = 1, LINES_MAX do
+    local place = redis.call('ZRANGEBYLEX', views, from, '("', 'LIMIT', 0, 1)[1]
+    if not place then break end
+    local view = string.sub(place, 2, VIEW + 1)
+    heads[#heads + 1] = { view = view, ticket = string.sub(place, VIEW + 2, VIEW + 17), waiter = string.sub(place, VIEW + 18) }
+    from = '(!' .. view .. FULL
+  end
+  table.sort(heads, function(a, b) return tonumber(a.ticket) < tonumber(b.ticket) end)
+  return heads
+end
+
+local function leaveLine(waiter, view)
+  local ticket = redis.call('ZSCORE', queue, waiter)
   redis.call('ZREM', queue, waiter)
+  if ticket and view then redis.call('ZREM', views, placeInLine(waiter, view, ticket)) end
   headOfLine()
 end
 
 -- Takes a waiter out of the line, with all that is noted of it.
 local function dismiss(waiter, found)
-  leaveLine(waiter)
+  leaveLine(waiter, found and found.view)
   redis.call('HDEL', notes, 'w' .. waiter)
   if found and found.requestId ~= '' and redis.call('HGET', notes, 'r' .. found.requestId) == found.hash .. ' ~' .. waiter then
     redis.call('HDEL', notes, 'r' .. found.requestId)
@@ -76,25 +102,35 @@ end
 local function handOver(waiter, found, member)
   -- Not longer than the lease itself: confirming it must not bring its expiry forward.
   local lease = lend(member, waiter, math.min(HAND_OVER_MS, found.ttlMs), found.note)
-  leaveLine(waiter)
+  leaveLine(waiter, found.view)
   redis.call('HSET', notes, 'g' .. waiter, lease)
   if found.requestId ~= '' then redis.call('HSET', notes, 'r' .. found.requestId, found.hash .. ' ' .. lease) end
 end
 
--- Hands out what is free to those who wait, in their order.
+-- The waiter who is to be served next, and with what member; nil when nobody can be.
+local function nextToServe()
+  for _, head in ipairs(headsOfLines()) do
+    local member = pickMember(head.view == ANY and '' or head.view)
+    if member then return head, member end
+  end
+  return nil
+end
+
+-- Hands out what is free to those who wait, in their order; says whether nobody is left whom anything that is free would serve.
 local function serve()
   for _ = 1, SERVE_MAX do
-    local waiter = headOfLine()
-    if not waiter then return end
-    local member = not isAtLimit() and pickMember()
-    if not member then return end
-    local found = readWaiter(waiter)
-    if takes(waiter, found) then
-      handOver(waiter, found, member)
+    if not headOfLine() or isAtLimit() then return true end
+    local head, member = nextToServe()
+    if not head then return true end
+    local found = readWaiter(head.waiter)
+    if takes(head.waiter, found) then
+      handOver(head.waiter, found, member)
     else
-      dismiss(waiter, found)
+      redis.call('ZREM', views, '!' .. head.view .. head.ticket .. head.waiter)
+      dismiss(head.waiter, found)
     end
   end
+  return false
 end
 
 -- Takes out of the head of the line, also when nothing is free, those whose time is over or whose process is long gone.

@@ -28,6 +28,11 @@ export function isNarrow({ labels, exclude, target, session }: SelectionRequest)
   );
 }
 
+/** What scripts take of it, in their order. */
+export function narrowingArguments({ filter, view, target, session, exclude }: Narrowing): string[] {
+  return [filter, view, target === '' ? '' : '1', session, ...exclude];
+}
+
 /** @throws FilterNotDeclaredError | FilterNotReadyError */
 export function narrowingOf(
   pool: PoolConfig,

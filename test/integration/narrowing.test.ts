@@ -36,7 +36,7 @@ async function ban(id: string, target: string, forMs = 60_000): Promise<void> {
   await setup.redis.pexpire(bans, 3_600_000);
 }
 
-const EUROPE = [
+const EUROPE: { id: string; labels: Record<string, string> }[] = [
   { id: 'a', labels: { country: 'DE', type: 'x' } },
   { id: 'b', labels: { country: 'DE', type: 'y' } },
   { id: 'c', labels: { country: 'FR', type: 'x' } },

@@ -32,9 +32,8 @@ const TTL_MS = 65_000;
 const MEMBERS = ['a', 'b', 'c', 'd'];
 
 /** After every step: what Redis holds is what the model says, or has expired and was not settled yet. */
-async function checkInvariants(model: LeaseModel, { pool, redis, pools }: Real): Promise<void> {
-  const names = await redis.zrange(`evenhand:{${pool}}:leases`, '0', '-1');
-  const { members } = await pools.listMembers(pool, { limit: 1_000 });
+async function checkInvariants(model: LeaseModel, real: Real): Promise<void> {
+  const { names, members } = await readQuietly(real);
   const inRedis = new Map<string, number>();
   for (const name of names) {
     const id = name.slice(name.indexOf('.', 23) + 1);
@@ -53,6 +52,17 @@ async function checkInvariants(model: LeaseModel, { pool, redis, pools }: Real):
   const alive = [...model.live.values()].filter((lease) => lease.expiresMs > model.nowMs).map((lease) => lease.id);
   expect(ids).toEqual(expect.arrayContaining(alive));
   for (const id of ids) expect(model.live.has(id) || model.ended.get(id) === 'expired').toBe(true);
+}
+
+/** Leases and members of one moment: what has expired may be settled at any time, also between two reads. */
+async function readQuietly({ pool, redis, pools }: Real) {
+  const read = () => redis.zrange(`evenhand:{${pool}}:leases`, '0', '-1');
+  for (;;) {
+    const before = await read();
+    const { members } = await pools.listMembers(pool, { limit: 1_000 });
+    const names = await read();
+    if (names.length === before.length) return { names, members };
+  }
 }
 
 /** A step that is followed by a check of the invariants. */

@@ -34,7 +34,8 @@ export class LeaseCalls {
   /** @throws ValidationFailedError for a TTL above the pool's longest */
   acquire(pool: PoolConfig, ask: Acquisition): Promise<AcquisitionResult> {
     const [token] = ask.tokens;
-    if (ask.wish || ask.tokens.length !== 1 || token === undefined) return this.scripts.acquire(pool, ask);
+    if (ask.wish || ask.narrowing || ask.tokens.length !== 1 || token === undefined)
+      return this.scripts.acquire(pool, ask);
     const { strategy, ttlMs } = ask;
     const gatherer = ofTtl(this.of(pool).acquire, ttlMs, () => this.acquisitions(pool, strategy, ttlMs));
     return gatherer.call(token);

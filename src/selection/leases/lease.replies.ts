@@ -16,9 +16,9 @@ export type AcquisitionResult =
   | { word: 'STALE' }
   | { word: 'REUSED'; endedAs?: LeaseEnding };
 
-/** Why there was no more to lend. */
+/** Why there was no more to lend; with MORE there are more members to look at, by another call. */
 export interface Shortage {
-  word: 'AT_CAPACITY' | 'NONE';
+  word: 'AT_CAPACITY' | 'NONE' | 'NO_MATCH' | 'MORE';
   retryAfterMs: number | null;
 }
 
@@ -40,7 +40,10 @@ export function readAcquisition(reply: Reply): AcquisitionResult {
       return { word, waiter: String(first), ticket: String(reply[2]) };
     case 'AT_CAPACITY':
     case 'NONE':
+    case 'NO_MATCH':
       return shortageOf(word, first as number);
+    case 'MORE':
+      return { word, retryAfterMs: null };
     case 'REUSED': {
       const endedAs = ENDINGS[String(first)];
       return endedAs ? { word, endedAs } : { word };

@@ -6,6 +6,7 @@ import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import { KeyNames, dueEntry, leaseKeys } from '../key.names.js';
+import { type Narrowing, narrowingArguments } from '../narrowing.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
 import type { Extended, ExtensionRequest, Settlement } from './lease.lifecycle.js';
 import {
@@ -27,6 +28,8 @@ export interface Acquisition {
   ttlMs: number | undefined;
   /** What goes beyond a lease at once. */
   wish?: Wish;
+  /** Absent for a request that is content with any member. */
+  narrowing?: Narrowing;
 }
 
 export interface Wish {
@@ -41,6 +44,8 @@ export interface Wish {
   /** Empty for none, as the owner. */
   requestId: string;
   owner: string;
+  /** What the lease is for: an outcome `banned` bans its member there. */
+  target: string;
 }
 
 /** `keep` the place of a waiter that was handed nothing, `leave` the line, or leave it and give back what was handed over. */
@@ -69,11 +74,14 @@ export class LeaseScripts {
   ) {}
 
   /** @throws ValidationFailedError for a TTL above the pool's longest */
-  async acquire(pool: PoolConfig, { strategy, tokens, ttlMs, wish }: Acquisition): Promise<AcquisitionResult> {
+  async acquire(pool: PoolConfig, ask: Acquisition): Promise<AcquisitionResult> {
+    const { strategy, tokens, ttlMs, wish, narrowing } = ask;
+    const keys = narrowing ? [...this.keys(pool), ...this.narrowingKeys(pool, narrowing)] : this.keys(pool);
     let registeredMs = 0;
     for (let attempt = 0; attempt <= MAX_REGISTRATIONS; attempt++) {
       const args = [strategy, ttlMs ?? '', registeredMs, wish ? writeWish(wish) : '', tokens.join('')];
-      const reply = await this.run(ACQUIRE, pool, args);
+      if (narrowing) args.push(...narrowingArguments(narrowing));
+      const reply = (await ACQUIRE.run(this.redis, keys, args)) as Reply;
       if (reply[0] !== 'REGISTER') {
         requireTtl(reply);
         return readAcquisition(reply);
@@ -137,14 +145,18 @@ export class LeaseScripts {
     return keys;
   }
 
+  private narrowingKeys({ name, keys }: PoolConfig, { target }: Narrowing): string[] {
+    return [keys.sessions, keys.sessionEnds, ...this.names.target(name, target)];
+  }
+
   private run(script: RedisScript, pool: PoolConfig, args: readonly (string | number)[]): Promise<Reply> {
     return script.run(this.redis, this.keys(pool), args) as Promise<Reply>;
   }
 }
 
 /** As lua/least-concurrency/acquire.lua takes it. */
-function writeWish({ waitMs, process, hash, ticket = '-', requestId, owner }: Wish): string {
-  return `${waitMs} ${process} ${hash} ${ticket} ${requestId}\n${owner}`;
+function writeWish({ waitMs, process, hash, ticket = '-', requestId, owner, target }: Wish): string {
+  return `${waitMs} ${process} ${hash} ${ticket} ${requestId}\n${owner}${target === '' ? '' : `\n${target}`}`;
 }
 
 /** @throws PoolNotFoundError */

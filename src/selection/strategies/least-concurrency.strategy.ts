@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
-import { RequestIdReusedError, ValidationFailedError } from '../../errors/domain.errors.js';
+import { fingerprintOf } from '../../eligibility/rules/fingerprint.js';
+import { RedisUnavailableError, RequestIdReusedError, ValidationFailedError } from '../../errors/domain.errors.js';
 import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
@@ -11,13 +11,17 @@ import { type LeaseName, newToken } from '../leases/lease.name.js';
 import type { AcquisitionResult } from '../leases/lease.replies.js';
 import { type Acquisition, LeaseScripts } from '../leases/lease.scripts.js';
 import { WaitingRoom } from '../leases/waiting.room.js';
+import { KeyNames } from '../key.names.js';
+import { isNarrow, narrowingOf } from '../narrowing.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
-import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
+import type { BatchResult, Selection, SelectionRequest, SelectionResult } from '../selection.types.js';
 import { LEASED_INDEX } from './leased.index.js';
 import type { PoolConfig, SelectionStrategy } from './selection.strategy.js';
 
 /** The most leases that one batch may ask for. */
 const MAX_LEASE_BATCH = 200;
+/** How many scripts one request may take; each looks at 4,000 members. */
+const MAX_SCRIPTS = 1_000;
 
 /**
  * Lends the eligible member with the least work in progress for its weight, among equals the one picked longest ago. A
@@ -27,41 +31,52 @@ const MAX_LEASE_BATCH = 200;
 export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecycle {
   readonly name = 'least-concurrency';
   readonly index = LEASED_INDEX;
+  readonly narrows = true;
 
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     private readonly calls: LeaseCalls,
     private readonly scripts: LeaseScripts,
     private readonly room: WaitingRoom,
+    private readonly names: KeyNames,
   ) {}
 
   async select(pool: PoolConfig, request: SelectionRequest, signal?: AbortSignal): Promise<SelectionResult> {
     const { waitMs = 0 } = request;
     if (waitMs > 0) await this.room.open();
-    const ask = this.acquisition(request, [newToken()]);
-    const found = await this.calls.acquire(pool, ask);
-    if (found.word !== 'WAITING') return this.answer(pool, found);
+    const ask = this.acquisition(pool, request, [newToken()]);
+    const found = await this.acquire(pool, ask);
+    if (found.word !== 'WAITING') return this.answer(pool, found, ask);
     const { waiter, ticket } = found;
     const { wish } = ask;
     // A repeat that does not wait finds that the first request still does.
-    if (!wish || waitMs === 0) return this.nothing(pool);
+    if (!wish || waitMs === 0) return this.nothing(pool, ask);
     const wait = { pool, ask: { ...ask, tokens: [waiter], wish }, ticket, ...(signal && { signal }) };
     const outcome = await this.room.wait(wait);
-    if (outcome === 'TIMED_OUT') return this.nothing(pool);
-    return 'member' in outcome ? { selection: outcome, reason: null, retryAfterMs: null } : this.answer(pool, outcome);
+    if (outcome === 'TIMED_OUT') return this.nothing(pool, ask);
+    return 'member' in outcome
+      ? { selection: outcome, reason: null, retryAfterMs: null }
+      : this.answer(pool, outcome, ask);
   }
 
   async selectBatch(pool: PoolConfig, count: number, request: SelectionRequest): Promise<BatchResult> {
     requireBatch(count, request);
-    const tokens = Array.from({ length: count }, newToken);
-    const found = await this.scripts.acquire(pool, this.acquisition(request, tokens));
-    if (found.word !== 'LENT') {
-      const { reason, retryAfterMs } = await this.answer(pool, found);
-      return { selections: [], reason, retryAfterMs };
+    const selections: Selection[] = [];
+    for (;;) {
+      const tokens = Array.from({ length: count - selections.length }, newToken);
+      const ask = this.acquisition(pool, request, tokens);
+      const found = await this.acquire(pool, ask);
+      if (found.word !== 'LENT') {
+        const { reason, retryAfterMs } = await this.answer(pool, found, ask);
+        return { selections, reason, retryAfterMs };
+      }
+      selections.push(...found.selections);
+      if (!found.shortage) return { selections, reason: null, retryAfterMs: null };
+      if (found.shortage.word !== 'MORE') {
+        const { reason, retryAfterMs } = await this.answer(pool, found.shortage, ask);
+        return { selections, reason, retryAfterMs };
+      }
     }
-    const { selections } = found;
-    if (!found.shortage) return { selections, reason: null, retryAfterMs: null };
-    return { selections, reason: 'AT_CAPACITY', retryAfterMs: found.shortage.retryAfterMs };
   }
 
   settle(
@@ -85,39 +100,59 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     return this.scripts.tick(pool);
   }
 
-  private acquisition(request: SelectionRequest, tokens: readonly string[]): Acquisition {
-    const { ttlMs, owner = '', requestId = '', waitMs = 0 } = request;
-    const plain = { strategy: this.name, tokens, ttlMs };
-    if (owner === '' && requestId === '' && waitMs === 0) return plain;
-    const hash = requestId === '' ? '-' : hashOf(request);
-    return { ...plain, wish: { waitMs, process: this.room.process, hash, requestId, owner } };
+  /** Goes on as long as there are more members to look at; those that are banned for a target are passed over once. */
+  private async acquire(pool: PoolConfig, ask: Acquisition): Promise<Exclude<AcquisitionResult, { word: 'MORE' }>> {
+    for (let scripts = 0; scripts < MAX_SCRIPTS; scripts++) {
+      const found = await this.calls.acquire(pool, ask);
+      if (found.word !== 'MORE') return found;
+    }
+    throw new RedisUnavailableError(`Too many members of the pool "${pool.name}" had to be passed over. Try again.`);
   }
 
-  private async answer(pool: PoolConfig, found: AcquisitionResult): Promise<SelectionResult> {
+  private acquisition(pool: PoolConfig, request: SelectionRequest, tokens: readonly string[]): Acquisition {
+    const { ttlMs, owner = '', requestId = '', waitMs = 0, target = '' } = request;
+    const plain = {
+      strategy: this.name,
+      tokens,
+      ttlMs,
+      ...(isNarrow(request) && { narrowing: narrowingOf(pool, request) }),
+    };
+    if (owner === '' && requestId === '' && waitMs === 0 && target === '') return plain;
+    const hash = requestId === '' ? '-' : hashOf(request);
+    return { ...plain, wish: { waitMs, process: this.room.process, hash, requestId, owner, target } };
+  }
+
+  private async answer(pool: PoolConfig, found: AcquisitionResult, ask: Acquisition): Promise<SelectionResult> {
     if (found.word === 'LENT') return { selection: found.selections[0] ?? null, reason: null, retryAfterMs: null };
     if (found.word === 'REUSED') throw new RequestIdReusedError(found.endedAs);
     if (found.word === 'AT_CAPACITY') return { selection: null, reason: found.word, retryAfterMs: found.retryAfterMs };
-    const nothing = await this.nothing(pool);
+    if (found.word === 'NO_MATCH') return { ...(await this.nothing(pool, ask)), reason: 'NO_MATCH' };
+    const nothing = await this.nothing(pool, ask);
     // Members that are eligible are on their way into this strategy's index.
     if (found.word !== 'NONE' || nothing.reason === 'AT_CAPACITY') throw new PoolOutdatedError(pool.name);
     return nothing;
   }
 
-  /** Why there is nothing to lend. */
-  private async nothing({ keys }: PoolConfig): Promise<SelectionResult> {
+  /** Why there is nothing to lend, and the time to the earliest expiry, end of a cooldown or of a ban for the target. */
+  private async nothing({ name, keys }: PoolConfig, { wish }: Acquisition): Promise<SelectionResult> {
     const { redis } = this;
-    const [eligible, withdrawn, [, firstMs], nowMs] = await redisCall(
+    const nowMs = await redisCall(serverTimeMs(redis));
+    const first = (key: string) => redis.zrangebyscore(key, `(${nowMs}`, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
+    const [bans] = this.names.target(name, wish?.target ?? '');
+    const [eligible, withdrawn, ...firsts] = await redisCall(
       Promise.all([
         redis.exists(keys.eligible),
         redis.exists(keys.withdrawn),
-        redis.zrange(keys.leases, '0', '0', 'WITHSCORES'),
-        serverTimeMs(redis),
+        ...[keys.returns, keys.leases, bans].map(first),
       ]),
     );
-    if (eligible === 0)
-      return { selection: null, reason: withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL', retryAfterMs: null };
-    const retryAfterMs = firstMs === undefined ? null : Math.max(0, Number(firstMs) - nowMs);
-    return { selection: null, reason: 'AT_CAPACITY', retryAfterMs };
+    const [returnMs, ...others] = firsts.map(([, timeMs]) => (timeMs === undefined ? Infinity : Number(timeMs)));
+    const waitOf = (...timesMs: (number | undefined)[]) => {
+      const soonestMs = Math.min(...timesMs.map((timeMs) => timeMs ?? Infinity));
+      return Number.isFinite(soonestMs) ? soonestMs - nowMs : null;
+    };
+    if (eligible > 0) return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: waitOf(returnMs, ...others) };
+    return { selection: null, reason: withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL', retryAfterMs: waitOf(returnMs) };
   }
 }
 
@@ -131,6 +166,5 @@ function requireBatch(count: number, { requestId }: SelectionRequest): void {
 
 /** The same for the same request, whatever the order of its fields, and however long it is still to be waited for. */
 function hashOf({ requestId: _id, waitMs: _wait, ...rest }: SelectionRequest): string {
-  const text = JSON.stringify(Object.entries(rest).sort(([a], [b]) => (a < b ? -1 : 1)));
-  return createHash('sha256').update(text).digest('base64url').slice(0, 16);
+  return fingerprintOf(rest);
 }

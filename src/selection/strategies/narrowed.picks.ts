@@ -6,7 +6,7 @@ import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import { KeyNames, catalogueKeys, dueEntry } from '../key.names.js';
-import type { Narrowing } from '../narrowing.js';
+import { type Narrowing, narrowingArguments } from '../narrowing.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
 import type { BatchResult, NothingReason, Selection } from '../selection.types.js';
 import { readPicks } from './counted.picks.js';
@@ -81,7 +81,7 @@ function argumentsOf(
   { settings }: PoolConfig,
   count: number,
   mayTry: boolean,
-  { filter, view, target, session, exclude }: Narrowing,
+  narrowing: Narrowing,
 ): (string | number)[] {
-  return [settings.strategy, count, mayTry ? '1' : '', filter, view, target === '' ? '' : '1', session, ...exclude];
+  return [settings.strategy, count, mayTry ? '1' : '', ...narrowingArguments(narrowing)];
 }
