@@ -7,10 +7,10 @@ const STRATEGY = 'least-assigned';
 export async function selectScript(client, pool) {
   const sha = await client.script('LOAD', loadScript(`${STRATEGY}/select.lua`));
   const names = new KeyNames('evenhand');
-  const { members, assigned, settings, eligible, withdrawn } = names.pool(pool);
-  const keys = [...names.index(pool, STRATEGY, ['counts']), members, assigned, settings, eligible, withdrawn];
+  const { members, assigned, views } = names.pool(pool);
+  const keys = [...names.index(pool, STRATEGY, ['counts']), members, assigned, views];
   return {
-    call: () => client.evalsha(sha, keys.length, ...keys, STRATEGY, 1),
-    command: ['EVALSHA', sha, keys.length, ...keys, STRATEGY, 1].map(String),
+    call: () => client.evalsha(sha, keys.length, ...keys, 1),
+    command: ['EVALSHA', sha, keys.length, ...keys, 1].map(String),
   };
 }

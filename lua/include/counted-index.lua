@@ -49,14 +49,4 @@ return {
     return score and rankText(score)
   end,
   rankLength = 16,
-  ranks = counts,
-  isLevelled = true,
-
-  -- Counts a selection of a member that has such a rank; says its new rank, and the count.
-  take = function(id, record, rank)
-    local count = countAt(rank, record.weight) + 1
-    local score = scoreOf(count, record.weight)
-    redis.call('ZADD', counts, score, id)
-    return score, count
-  end,
 }

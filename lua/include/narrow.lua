@@ -12,14 +12,15 @@
   `level`, where the strategy levels members, is the rank at which the latest pick for the target was made. Whoever is found below it
   has come since: out of a cooldown, a ban that ended, or new. Under the restore policy `level` such a member is raised to it.
 
-  Needs  views.lua, descents.lua, `index`, `ranks` (the index's sorted set), `views`, `bans`, `cursors`, `settings`, `pool` (its
-         `descents`), `nowMs`, and `raise(id, rank)` where members are to be levelled, or nil
+  Needs  views.lua, descents.lua, `picking`, `ranks` (its sorted set), `views`, `bans`, `cursors`, `settings`, `pool` (its
+         `descents`), `nowMs`, `isLevelling`: whether members are to be raised, and `raise(id, rank)`, which raises one, or says
+         that this script cannot: then another is to be asked
 ]]
 -- How many members one script looks at.
 local LOOK_MAX = 4000
 local WINDOW_MAX = 256
 
--- Members of the whole pool in their order, from the first behind a place on.
+-- Members of the whole pool in their order, from the first behind a place on: ids, and each one's rank as text.
 local function wholePool(place, lowest)
   local skipped = 0
   if lowest then
@@ -34,10 +35,11 @@ local function wholePool(place, lowest)
   return {
     read = function(most)
       local found, ids, rankOf = redis.call('ZRANGE', ranks, skipped, skipped + most - 1, 'WITHSCORES'), {}, {}
-      for n = 1, #found / 2 do ids[n], rankOf[n] = found[n * 2 - 1], tonumber(found[n * 2]) end
+      for n = 1, #found / 2 do ids[n], rankOf[n] = found[n * 2 - 1], found[n * 2] end
       return ids, rankOf
     end,
-    pass = function() skipped = skipped + 1 end,
+    -- The next read begins behind so many.
+    pass = function(count) skipped = skipped + count end,
   }
 end
 
@@ -45,20 +47,20 @@ end
 local function wholeView(name, place, lowest)
   local from = '[' .. name
   if lowest then
-    from = '[' .. name .. index.rankText(math.max(lowest, 0))
+    from = '[' .. name .. picking.rankText(math.max(lowest, 0))
   elseif place then
-    from = '(' .. name .. index.rankText(place.rank) .. place.id
+    from = '(' .. name .. picking.rankText(place.rank) .. place.id
   end
+  local to, first, last = '(' .. name .. FULL, VIEW + 1, VIEW + picking.rankLength
   return {
     read = function(most)
       local ids, rankOf = {}, {}
-      for n, entry in ipairs(redis.call('ZRANGEBYLEX', views, from, '(' .. name .. FULL, 'LIMIT', 0, most)) do
-        rankOf[n] = tonumber(string.sub(entry, VIEW + 1, VIEW + index.rankLength))
-        ids[n] = string.sub(entry, VIEW + index.rankLength + 1)
+      for n, entry in ipairs(redis.call('ZRANGEBYLEX', views, from, to, 'LIMIT', 0, most)) do
+        rankOf[n], ids[n] = string.sub(entry, first, last), string.sub(entry, last + 1)
       end
       return ids, rankOf
     end,
-    pass = function(id, rank) from = '(' .. name .. index.rankText(rank) .. id end,
+    pass = function(_, id, rank) from = '(' .. name .. picking.rankText(rank) .. id end,
   }
 end
 
@@ -94,50 +96,54 @@ local function lookFor(request)
   local cursor = request.hasTarget and readCursor(request.view) or {}
   local source = request.view ~= '' and wholeView(request.view, cursor.place, cursor.lowest)
     or request.view == '' and wholePool(cursor.place, cursor.lowest)
-  local looked, mayMove = 0, request.hasTarget
+  local looked, mayMove, excluded = 0, request.hasTarget, request.excluded
 
-  local function passOver(id, rank, isBanned)
-    source.pass(id, rank)
-    mayMove = mayMove and isBanned
-    if mayMove then cursor.place, cursor.hasMoved = { rank = rank, id = id }, true end
+  -- So many of a window are passed over; the first of them, up to `banned`, are all banned.
+  local function passOver(ids, rankOf, count, banned)
+    if count == 0 then return end
+    source.pass(count, ids[count], tonumber(rankOf[count]))
+    if mayMove and banned > 0 then cursor.place, cursor.hasMoved = { rank = tonumber(rankOf[banned]), id = ids[banned] }, true end
+    mayMove = mayMove and banned == count
   end
 
-  -- Whether somebody was found in a window of so many: id and rank; nil for none, false when there are no more members.
+  -- Looks at so many: id and rank of the first who is fit. Or nil, and why: 'NONE' are left, 'LOOK' further, or ASK, see raise.
   local function lookAt(most)
     local ids, rankOf = source.read(most)
-    local hasRaised = false
-    local untils = request.hasTarget and #ids > 0 and redis.call('ZMSCORE', bans, unpack(ids))
+    if #ids == 0 then return nil, 'NONE' end
+    local untils = request.hasTarget and redis.call('ZMSCORE', bans, unpack(ids))
+    local banned, isRun = 0, true
     for n, id in ipairs(ids) do
       local isBanned = untils and untils[n] and tonumber(untils[n]) > nowMs
-      if isBanned or request.excluded[id] then
-        passOver(id, rankOf[n], isBanned)
-      elseif raise and cursor.level and rankOf[n] < cursor.level then
-        raise(id, cursor.level)
-        hasRaised = true
+      if isBanned or excluded[id] then
+        isRun = isRun and isBanned
+        if isRun then banned = n end
       else
-        return id, rankOf[n]
+        local rank = tonumber(rankOf[n])
+        passOver(ids, rankOf, n - 1, banned)
+        looked = looked + n - 1
+        if not (cursor.level and isLevelling and rank < cursor.level) then return id, rank end
+        return nil, raise(id, cursor.level) and 'LOOK' or 'ASK'
       end
     end
+    passOver(ids, rankOf, #ids, banned)
     looked = looked + #ids
-    -- Who was raised stands further back now, and is met again.
-    if #ids < most and not hasRaised then return false end
-    return nil
+    return nil, #ids < most and 'NONE' or 'LOOK'
   end
 
   return {
-    -- The next member and its rank; or nil, and whether there is more to look at, by another call.
+    -- The next member and its rank; or nil, and why: 'NONE', 'MORE' to look at by another call, or 'ASK'.
     next = function()
       local window = request.isWide and 4 or 1
       while looked < LOOK_MAX do
-        local id, rank = lookAt(window)
+        local id, found = lookAt(window)
         if id then
-          if raise and request.hasTarget and cursor.level ~= rank then cursor.level, cursor.hasLevelled = rank, true end
-          return id, rank
+          if isLevelling and request.hasTarget and cursor.level ~= found then cursor.level, cursor.hasLevelled = found, true end
+          return id, found
         end
-        if id == false then return nil, false end
+        if found ~= 'LOOK' then return nil, found end
         window = math.min(window * 4, WINDOW_MAX)
       end
-      return nil, true
+      return nil, 'MORE'
     end,
     stop = function()
       if request.hasTarget then keepCursor(request.view, cursor) end
@@ -145,14 +151,15 @@ local function lookFor(request)
   }
 end
 
--- Whether a member that may be picked is one that the request is content with.
+-- Whether a member that may be picked, of which this is the record, is one that the request is content with.
 local function isFit(request, id, record)
   if request.excluded[id] then return false end
   local bannedUntil = request.hasTarget and redis.call('ZSCORE', bans, id)
   if bannedUntil and tonumber(bannedUntil) > nowMs then return false end
   if request.view == '' then return true end
-  for at = 1, #record.views, VIEW do
-    if string.sub(record.views, at, at + VIEW - 1) == request.view then return true end
+  local inViews = viewsIn(record)
+  for at = 1, #inViews, VIEW do
+    if string.sub(inViews, at, at + VIEW - 1) == request.view then return true end
   end
   return false
 end

@@ -4,8 +4,8 @@
   Needs  stride.lua, load.lua, lease-keys.lua, lease-views.lua, lend.lua, and `request`, `session`, `sessions`, `sessionEnds`, `bans`,
          `cursors`
 ]]
-local index = { rankText = rankText, rankLength = 16 }
-local ranks, raise = ready, nil
+local picking = { rankText = rankText, rankLength = 16 }
+local ranks, isLevelling, raise = ready, false, nil
 --@include include/narrow.lua
 --@include include/sessions.lua
 local look = lookFor(request)
@@ -13,7 +13,7 @@ local look = lookFor(request)
 local function memberOfTheSession()
   local id = session ~= '' and memberOfSession(session)
   local record = id and redis.call('HGET', members, id)
-  if not record or not isFit(request, id, { views = viewsIn(record) }) then return nil end
+  if not record or not isFit(request, id, record) then return nil end
   local score = tonumber(redis.call('ZSCORE', ready, id) or nil)
   if score then return memberWithRoom(id, score) or 'FULL' end
   return redis.call('ZSCORE', full, id) and 'FULL' or nil
@@ -26,7 +26,7 @@ local function findMember()
   if member then return member end
   for _ = 1, PARK_MAX do
     local id, score = look.next()
-    if not id then return nil, score and 'MORE' or 'NONE' end
+    if not id then return nil, score end
     member = memberWithRoom(id, score)
     if member then return member end
   end

@@ -4,8 +4,7 @@
   Keys     ranks   zset  member id -> rank
            counts  hash  member id -> how often it was selected
   Needs    stride.lua, catalogue.lua, and `entryRank(ranks, id, weight)`, the rank of a member that enters,
-           rankText, RANK_LENGTH of ranks as text,
-           and `rankAfter(rank, weight, sequence, id)`, the rank of a member after a selection of it, the pool's that many-th
+           rankText, RANK_LENGTH of ranks as text
 ]]
 local ranks, counts = ...
 
@@ -43,11 +42,4 @@ return {
     return rank and rankText(rank)
   end,
   rankLength = RANK_LENGTH,
-  ranks = ranks,
-
-  take = function(id, record, rank, sequence)
-    local nextRank = rankAfter(rank, record.weight, sequence, id)
-    redis.call('ZADD', ranks, nextRank, id)
-    return nextRank, redis.call('HINCRBY', counts, id, 1)
-  end,
 }

@@ -1,6 +1,6 @@
 --[[
-  Pick eligible members that a request is content with, `count` times in a row, as the strategy orders them, and count the picks.
-  For all strategies that only pick, each by its index. Members on trial are withdrawn by the pick, until its outcome is known.
+  The same as pick.lua, by all that bears on a member's state, and with what pick.lua leaves: it says why there is nobody, raises
+  members, and withdraws those on trial, that are picked, until an outcome is known.
 
   KEYS[14..]  those of the index, and behind them
     assigned     string  how many selections the pool has made
@@ -27,6 +27,7 @@
 --@include include/restore.lua
 --@include include/facts.lua
 --@index index
+--@index picking 14
 local assigned, sessions, sessionEnds, bans, cursors = unpack(KEYS, #KEYS - 4)
 local strategy, count, mayTry = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local filter, session = ARGV[4], ARGV[7]
@@ -37,72 +38,33 @@ local found = redis.call('HMGET', settings, 'strategy', 'leaving', 'ready', 'res
 if found[1] ~= strategy then return { 'STALE' } end
 if found[2] then return { 'MOVING' } end
 if filter ~= '' and not string.find('\n' .. (found[3] or '') .. '\n', '\n' .. filter .. '\n', 1, true) then return { 'STALE' } end
-local pool = { descents = found[5] }
-local ranks = index.ranks
+local pool, sessionTtlMs = { descents = found[5] }, tonumber(found[6])
+local ranks, isLevelling = picking.ranks, found[4] == 'level' and picking.isLevelled
 
 -- Raises a member, in the index and in its views, to a rank.
-local raise = found[4] == 'level' and index.isLevelled and function(id, rank)
+local function raise(id, rank)
   local record = readRecord(redis.call('HGET', members, id))
   local before, _, memberAssigned = index.viewRank(id), index.standing(id, record)
   index.enter(id, record, rank, memberAssigned, record.weight)
   moveInViews(views, id, record.views, before, record.views, index.viewRank(id))
   keepRecord(id, record)
+  return true
 end
 --@include include/narrow.lua
 --@include include/sessions.lua
+local look, nextFit, keep
+--@include include/narrowed-find.lua
 
 -- Withdraws a member on trial, for as long as its first cooldown, unless an outcome comes before.
-local function tryOut(id, record)
-  local facts, was = readFacts(id), asItWas(record, '-')
+local tryOut = mayTry and function(id)
+  local record, facts = readRecord(redis.call('HGET', members, id)), readFacts(id)
   local score, memberAssigned = index.standing(id, record)
   local health = cjson.decode(found[7] and found[7] ~= '' and found[7] or '{}')
   facts.coolingUntil = nowMs + (health.cooldownMs or 0)
   facts.evidence = 'on trial'
-  reconsider(index, id, record, facts, was, score, memberAssigned)
+  reconsider(index, id, record, facts, asItWas(record, '-'), score, memberAssigned)
 end
-
-local lines = {}
-local function pick(id, rank, text, record)
-  local sequence = redis.call('INCR', assigned)
-  local newRank, selections = index.take(id, record, rank, sequence)
-  if record.views ~= '' then
-    moveInViews(views, id, record.views, index.rankText(rank), record.views, index.rankText(newRank))
-  end
-  local at = #lines
-  lines[at + 1], lines[at + 2], lines[at + 3] = id, string.format('%.0f', selections), text
-  if record.isOnTrial then tryOut(id, record) end
-end
-
-local look = lookFor(request)
-
--- The member of the session, if it may still be picked; or else the next in the strategy's order: id, rank and record.
-local function find()
-  local id = session ~= '' and memberOfSession(session)
-  local rank = id and index.rankOf(id)
-  local text = rank and redis.call('HGET', members, id)
-  if text and isFit(request, id, readRecord(text)) then return id, rank, text end
-  local hasMore
-  id, rank = look.next()
-  if not id then return nil, rank and 'MORE' or nil end
-  return id, rank, redis.call('HGET', members, id)
-end
-
-local made, why = 0, ''
-while made < count do
-  local id, rank, text = find()
-  local record = id and readRecord(text)
-  if not id then
-    why = rank or 'NONE'
-    break
-  end
-  if record.isOnTrial and not mayTry then
-    why = 'TRIAL'
-    break
-  end
-  pick(id, rank, text, record)
-  if session ~= '' then keepSession(session, id, tonumber(found[6])) end
-  made = made + 1
-end
+--@include include/narrowed-picks.lua
 look.stop()
 if why ~= 'NONE' then return { '', table.concat(lines, '\n'), why, -1 } end
 --@include include/why-nobody.lua

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 
 const LUA_ROOT = new URL('../../lua/', import.meta.url);
 const INCLUDE = /^--@include (\S+)$/gm;
-const INDEX = /^--@index (\w+)$/gm;
+const INDEX = /^--@index (\w+)(?: (\d+))?$/gm;
 /** Where the keys of a strategy's index begin, behind those of the catalogue. */
 const FIRST_INDEX_KEY = 14;
 const HEADER = /^--\[\[[\s\S]*?\]\]\n/;
@@ -18,18 +18,19 @@ export interface IndexFragment {
  * Reads a script of `lua/` and puts in what its directives name.
  *
  * `--@include <path>` stands for another file; `--@index <name>` for the operations of a strategy's index, as a table of
- * that name, which takes its keys behind those of the catalogue. Comment headers are left out of what is sent.
+ * that name, which takes its keys behind those of the catalogue, or from the number on that is given. Comment headers are left out of what is sent.
  *
  * @param fragments one for each `--@index`, in the order in which they stand
  */
 export function loadScript(path: string, fragments: readonly IndexFragment[] = []): string {
   let nextKey = FIRST_INDEX_KEY;
   let used = 0;
-  const text = readLua(path).replace(INDEX, (_directive, name: string) => {
+  const text = readLua(path).replace(INDEX, (_directive, name: string, firstKey?: string) => {
     const fragment = fragments[used++];
     if (!fragment) throw new Error(`${path} asks for the index "${name}", which was not given.`);
-    const keys = Array.from({ length: fragment.keyCount }, (_, n) => `KEYS[${nextKey + n}]`);
-    nextKey += fragment.keyCount;
+    const first = firstKey === undefined ? nextKey : Number(firstKey);
+    const keys = Array.from({ length: fragment.keyCount }, (_, n) => `KEYS[${first + n}]`);
+    if (firstKey === undefined) nextKey += fragment.keyCount;
     return `local ${name} = (function(...)\n${fragment.source}end)(${keys.join(', ')})`;
   });
   if (used !== fragments.length) throw new Error(`${path} takes ${used} index fragments, not ${fragments.length}.`);

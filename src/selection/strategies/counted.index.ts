@@ -5,5 +5,6 @@ import type { MemberIndex } from './selection.strategy.js';
 export const COUNTED_INDEX: MemberIndex = {
   kind: 'counted',
   source: readLua('include/counted-index.lua'),
+  picking: readLua('include/counted-pick.lua'),
   parts: ['counts'],
 };

@@ -4,15 +4,21 @@ import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
-import { loadScript } from '../../redis/script.loader.js';
+import { type IndexFragment, loadScript } from '../../redis/script.loader.js';
 import { KeyNames, catalogueKeys, dueEntry } from '../key.names.js';
-import { type Narrowing, narrowingArguments } from '../narrowing.js';
+import { NOT_NARROW, type Narrowing, narrowingArguments } from '../narrowing.js';
 import { PoolOutdatedError } from '../pool.outdated.error.js';
 import type { BatchResult, NothingReason, Selection } from '../selection.types.js';
 import { readPicks } from './counted.picks.js';
 import type { MemberIndex, PoolConfig } from './selection.strategy.js';
 
 type Reply = readonly [word: string, lines: string, why: string, retryAfterMs: number];
+
+/** The two scripts of an index: `pick` does what nearly every call needs, `select` all of it. */
+interface IndexScripts {
+  pick: RedisScript;
+  select: RedisScript;
+}
 
 /** By then a member on trial that is about to be withdrawn has been. */
 const SOON_MS = 1_000;
@@ -22,7 +28,7 @@ const MAX_SCRIPTS = 1_000;
 /** Picks among some of the members only, for strategies that reserve nothing, each by its index. */
 @Injectable()
 export class NarrowedPicks {
-  private readonly scripts = new Map<string, RedisScript>();
+  private readonly scripts = new Map<string, IndexScripts>();
 
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
@@ -31,57 +37,78 @@ export class NarrowedPicks {
 
   /**
    * As many picks as `count` single ones in a row would give. In one atomic step, but where more than 4,000 members have to be
-   * passed over, or one on trial is to be picked.
+   * passed over, somebody is on trial, or has come back behind the others of a target.
    *
    * @throws PoolOutdatedError when the pool is not as `pool` says
    */
   async pick(pool: PoolConfig, index: MemberIndex, count: number, narrowing: Narrowing): Promise<BatchResult> {
-    const script = this.scriptOf(index);
+    return this.pickFrom(pool, index, count, narrowing, 'MORE');
+  }
+
+  /** The same where the strategy's own script could not go on: nobody is there, or somebody on trial. */
+  async pickOn(pool: PoolConfig, index: MemberIndex, count: number): Promise<BatchResult> {
+    return this.pickFrom(pool, index, count, NOT_NARROW, 'ASK');
+  }
+
+  private async pickFrom(
+    pool: PoolConfig,
+    index: MemberIndex,
+    count: number,
+    narrowing: Narrowing,
+    first: string,
+  ): Promise<BatchResult> {
     const selections: Selection[] = [];
-    let mayTry = false;
+    let why = first;
     for (let scripts = 0; scripts < MAX_SCRIPTS; scripts++) {
-      const args = argumentsOf(pool, count - selections.length, mayTry, narrowing);
-      const reply = (await script.run(this.redis, this.keysOf(pool, narrowing), args)) as Reply;
-      const [word, lines, why, retryAfterMs] = reply;
+      const reply = await this.run(pool, index, count - selections.length, narrowing, why);
+      const [word, lines, , retryAfterMs] = reply;
       if (word !== '') throw new PoolOutdatedError(pool.name);
       if (lines !== '') selections.push(...readPicks(pool, ['', lines]).selections);
+      why = reply[2];
       if (why === '') return { selections, reason: null, retryAfterMs: null };
-      if (why === 'TRIAL') await this.expectReturn(pool);
-      mayTry = why === 'TRIAL';
-      if (why !== 'TRIAL' && why !== 'MORE') {
+      if (REASONS.has(why)) {
         return { selections, reason: why as NothingReason, retryAfterMs: retryAfterMs < 0 ? null : retryAfterMs };
       }
     }
     throw new RedisUnavailableError(`Too many members of the pool "${pool.name}" had to be passed over. Try again.`);
   }
 
-  /** Before a member on trial is withdrawn: somebody looks at the pool, and finds when it is to return. */
-  private async expectReturn({ name }: PoolConfig): Promise<void> {
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', Date.now() + SOON_MS, dueEntry(name)));
-  }
-
-  private keysOf(pool: PoolConfig, { target }: Narrowing): string[] {
-    const { assigned, sessions, sessionEnds } = pool.keys;
-    const targetKeys = this.names.target(pool.name, target);
-    return [...catalogueKeys(pool.keys), ...pool.indexKeys, assigned, sessions, sessionEnds, ...targetKeys];
-  }
-
-  private scriptOf(index: MemberIndex): RedisScript {
-    let script = this.scripts.get(index.kind);
-    if (!script) {
-      const fragment = { source: index.source, keyCount: index.parts.length };
-      script = new RedisScript(loadScript('narrowed/select.lua', [fragment]));
-      this.scripts.set(index.kind, script);
+  /** @param why the script before did not finish; only MORE is for `pick` */
+  private async run(
+    pool: PoolConfig,
+    index: MemberIndex,
+    count: number,
+    narrowing: Narrowing,
+    why: string,
+  ): Promise<Reply> {
+    const { pick, select } = this.scriptsOf(index);
+    const { settings, members, assigned, views, sessions, sessionEnds } = pool.keys;
+    const more = [sessions, sessionEnds, ...this.names.target(pool.name, narrowing.target)];
+    const rest = narrowingArguments(narrowing);
+    if (why === 'MORE') {
+      const keys = [settings, members, assigned, views, ...more, ...pool.indexKeys];
+      return pick.run(this.redis, keys, [pool.settings.strategy, count, ...rest]) as Promise<Reply>;
     }
-    return script;
+    // Before a member on trial is withdrawn: somebody looks at the pool, and finds when it is to return.
+    const mayTry = why === 'TRIAL';
+    if (mayTry) await redisCall(this.redis.zadd(this.names.due(), 'LT', Date.now() + SOON_MS, dueEntry(pool.name)));
+    const keys = [...catalogueKeys(pool.keys), ...pool.indexKeys, assigned, ...more];
+    const args = [pool.settings.strategy, count, mayTry ? '1' : '', ...rest];
+    return select.run(this.redis, keys, args) as Promise<Reply>;
+  }
+
+  private scriptsOf({ kind, source, picking = '', parts }: MemberIndex): IndexScripts {
+    let scripts = this.scripts.get(kind);
+    if (!scripts) {
+      const [index, picks] = [source, picking].map((each) => ({ source: each, keyCount: parts.length }));
+      scripts = {
+        pick: new RedisScript(loadScript('narrowed/pick.lua', [picks as IndexFragment])),
+        select: new RedisScript(loadScript('narrowed/select.lua', [index, picks] as IndexFragment[])),
+      };
+      this.scripts.set(kind, scripts);
+    }
+    return scripts;
   }
 }
 
-function argumentsOf(
-  { settings }: PoolConfig,
-  count: number,
-  mayTry: boolean,
-  narrowing: Narrowing,
-): (string | number)[] {
-  return [settings.strategy, count, mayTry ? '1' : '', ...narrowingArguments(narrowing)];
-}
+const REASONS: ReadonlySet<string> = new Set<NothingReason>(['EMPTY_POOL', 'NONE_ELIGIBLE', 'NO_MATCH']);

@@ -4,7 +4,7 @@ import type { RedisScript } from '../../redis/redis.script.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { CallGatherer } from '../calls/call.gatherer.js';
 import { CallTraffic } from '../calls/call.traffic.js';
-import { NOT_NARROW, isNarrow, narrowingOf } from '../narrowing.js';
+import { isNarrow, narrowingOf } from '../narrowing.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
 import { pickKeys, readPicks } from './counted.picks.js';
 import { NarrowedPicks } from './narrowed.picks.js';
@@ -72,7 +72,7 @@ export abstract class PickingStrategy implements SelectionStrategy {
     const reply = (await this.script.run(this.redis, this.callsOf(pool).keys, [count])) as [string];
     const picked = reply[0] === 'ASK' ? [] : readPicks(pool, reply).selections;
     if (picked.length === count) return { selections: picked, reason: null, retryAfterMs: null };
-    const rest = await this.narrowed.pick(pool, this.index, count - picked.length, NOT_NARROW);
+    const rest = await this.narrowed.pickOn(pool, this.index, count - picked.length);
     return { ...rest, selections: [...picked, ...rest.selections] };
   }
 

@@ -6,6 +6,7 @@ export function rankedIndex(kind: 'recency' | 'race'): MemberIndex {
   return {
     kind,
     source: readLua(`include/${kind}.lua`) + readLua('include/ranked-index.lua'),
+    picking: readLua(`include/${kind}.lua`) + readLua('include/ranked-pick.lua'),
     parts: ['ranks', 'counts'],
   };
 }

@@ -22,6 +22,8 @@ export interface MemberIndex {
   /** Two strategies whose indexes are of one kind can hand it over to each other as it is. */
   readonly kind: string;
   readonly source: string;
+  /** The body of another function of these keys, with what narrowed picks need; lua/include/counted-pick.lua is the model. */
+  readonly picking?: string;
   /** Last parts of the index's keys. */
   readonly parts: readonly string[];
 }
