@@ -4,7 +4,9 @@ import { MemberNotFoundError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
+import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { loadScript } from '../redis/script.loader.js';
 import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
 import type { MemberChanges, MemberState, MemberView, WithdrawalReason } from './member.js';
 import { capacitySchema, labelsSchema, memberIdSchema, weightSchema } from './member.schema.js';
@@ -12,6 +14,7 @@ import { type Page, pageOf, pageRequestSchema, readCursor } from './page.js';
 import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
 import type { StoredPool } from './pool.directory.js';
 
+const IDS = new RedisScript(loadScript('pool/ids.lua'));
 /** How many removed members a pool remembers, the latest. */
 export const HISTORY_MAX = 100_000;
 const FIELDS_PER_MEMBER = 5;
@@ -91,9 +94,8 @@ export class MemberCatalogue {
   async ids(pool: StoredPool, limit: number, state?: MemberState, after?: string): Promise<string[]> {
     const states = state ? [state] : (['eligible', 'withdrawn'] as const);
     const from = after === undefined ? '-' : `(${after}`;
-    const found = await redisCall(
-      Promise.all(states.map((each) => this.redis.zrangebylex(pool.keys[each], from, '+', 'LIMIT', 0, limit))),
-    );
+    const keys = states.map((each) => pool.keys[each]);
+    const found = (await IDS.run(this.redis, keys, [from, limit])) as string[][];
     return found.length === 1 ? (found[0] as string[]) : inByteOrder(found.flat()).slice(0, limit);
   }
 
