@@ -14,8 +14,7 @@ import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
 /** By then what is about to be written has been written. */
 const SOON_MS = 1_000;
-/** How long a call waits for another process that does what is due. */
-const OTHERS_MS = 10_000;
+/** When a call looks again that waits for another process which judges the members of a pool. */
 const OTHERS_LOOK_MS = 50;
 
 /** Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that have changed. */
@@ -39,19 +38,19 @@ export class PoolUpkeep implements OnModuleInit {
   }
 
   /**
-   * Does all that is due now, and waits a while for another process that judges the pool's members. Should this process die on
-   * the way, whoever looks next goes on.
+   * Does all that is due now, and waits until the pool's members are judged by the rules that it has now, or has others. Every pass
+   * takes the judging on, or finds that another process did. Should this one die on the way, whoever looks next goes on.
    */
   async catchUp(name: string): Promise<void> {
-    const deadlineMs = performance.now() + OTHERS_MS;
+    let rules: string | undefined;
     for (;;) {
       const pool = await this.directory.find(name);
-      if (!pool) return;
+      if (!pool || (rules ??= pool.rules.fingerprint) !== pool.rules.fingerprint) return;
       const step = this.stepOf(pool);
       let { more, nextMs } = await step();
       if (nextMs !== null) await this.expect(name, nextMs);
       while (more) ({ more, nextMs } = await step());
-      if (pool.judging === null || performance.now() > deadlineMs) return;
+      if (pool.judging === null) return;
       if (nextMs !== null) await sleep(OTHERS_LOOK_MS);
     }
   }
