@@ -112,11 +112,13 @@ export class MemberCatalogue {
     id: string,
     { state, cooldownMs, labels, weight, capacity }: MemberChanges,
   ): Promise<ScriptArgs> {
+    const given = [state ?? '', cooldownMs ?? '', labels ? writeLabels(labels) : '', weight ?? ''];
+    const change = [rules.fingerprint, id, ...given, capacityArgument(capacity)];
+    if (rules.isEmpty) return [...change, '', '', ''];
     const text = await redisCall(this.redis.hget(keys.members, id));
     const record = readRecord(id, text ?? '');
     const { views, violation } = rules.judge({ id, value: record.value, labels: labels ?? record.labels });
-    const given = [state ?? '', cooldownMs ?? '', labels ? writeLabels(labels) : '', weight ?? ''];
-    return [rules.fingerprint, id, ...given, capacityArgument(capacity), views, violation, basisOf(text)];
+    return [...change, views, violation, basisOf(text)];
   }
 
   /** The members with these ids; those that are gone are left out. */

@@ -2,14 +2,17 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
+import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { serverTimeMs } from '../redis/server.time.js';
 import { KeyNames, dueEntry } from '../selection/key.names.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
+import { poolNameSchema } from './pool.settings.js';
 import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
 /** By then what is about to be written has been written. */
@@ -56,12 +59,17 @@ export class PoolUpkeep implements OnModuleInit {
   }
 
   /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
-  register(pool: string): Promise<void> {
-    return this.expect(pool, Date.now() + SOON_MS);
+  async register(pool: string): Promise<void> {
+    await this.expect(pool, (await serverTimeMs(this.redis)) + SOON_MS);
   }
 
-  /** Has somebody look at the pool at that time, in ms by the server's clock, if not before. */
+  /**
+   * Has somebody look at the pool at that time, in ms by the server's clock, if not before.
+   *
+   * @throws ValidationFailedError for a name that no pool can have: it would be looked at for ever
+   */
   async expect(pool: string, atMs: number): Promise<void> {
+    parseInput(poolNameSchema, pool, 'pool');
     await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
   }
 

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from '@jest/globals';
 import { importMembers } from '../support/selection.app.js';
 import { poolProblems } from '../support/pool.invariants.js';
 import { useSelection } from '../support/use.selection.js';
+import { waitUntil } from '../support/wait.until.js';
 
 const setup = useSelection();
 
@@ -176,5 +177,43 @@ describe('a change of the rules', () => {
     await give('b');
     expect(await member('a')).toMatchObject(ELIGIBLE);
     expect(await member('b')).toMatchObject(ELIGIBLE);
+  });
+});
+
+describe('a cooldown', () => {
+  test('that began before its member was removed ends by itself after the member has come back', async () => {
+    await put({});
+    await give('a', 'b');
+    await patch('a', { cooldownMs: 1_500 });
+    await setup.app.pools.removeMember('shop', 'a');
+    await setup.redis.del('evenhand:due');
+    await give('a');
+    expect(await member('a')).toMatchObject({ reason: 'cooling' });
+    await waitUntil(async () => (await member('a')).state === 'eligible', { what: 'the end of the cooldown' });
+  });
+
+  test('that a policy hid ends by itself after the policy was dropped', async () => {
+    await put({ policy: GERMAN });
+    await give({ id: 'a', labels: FR });
+    await patch('a', { cooldownMs: 1_500 });
+    await setup.redis.del('evenhand:due');
+    await put({ policy: null });
+    await waitUntil(async () => (await member('a')).state === 'eligible', { what: 'the end of the cooldown' });
+  });
+});
+
+test('a pool with an impossible name is refused, and never looked at', async () => {
+  await expect(setup.app.pools.patchMember('No such!', 'a', { cooldownMs: 1_000 })).rejects.toMatchObject({
+    code: 'VALIDATION_FAILED',
+  });
+  expect(await setup.redis.exists('evenhand:due')).toBe(0);
+});
+
+describe('changes of one member at the same time', () => {
+  test('are all made', async () => {
+    await put({ policy: GERMAN });
+    await give({ id: 'a', labels: FR });
+    await Promise.all(Array.from({ length: 20 }, (_, n) => patch('a', { labels: { ...DE, n } })));
+    expect(await member('a')).toMatchObject(ELIGIBLE);
   });
 });
