@@ -41,7 +41,9 @@ type Scores = Map<string, number>;
 export async function poolProblems(redis: Redis, pool = 'shop'): Promise<string[]> {
   const state = await readState(redis, pool);
   const problems: string[] = [];
-  const check = (isRight: boolean, what: string) => void (isRight || problems.push(what));
+  const check: Check = (isRight, what) => {
+    if (!isRight) problems.push(what);
+  };
   checkRulesAreInForce(state, check);
   checkStates(state, check);
   checkMembers(state, check);
@@ -62,7 +64,7 @@ function checkRulesAreInForce({ settings }: StoredState, check: Check): void {
 function checkStates(state: StoredState, check: Check): void {
   const { eligible, withdrawn, parked, facts, reasons, returns, probes } = state;
   const both = [...eligible.keys()].filter((id) => withdrawn.has(id));
-  check(both.length === 0, `both eligible and withdrawn: ${both}`);
+  check(both.length === 0, `both eligible and withdrawn: ${show(both)}`);
   checkSame(check, 'members and their states', Object.keys(state.members), [...eligible.keys(), ...withdrawn.keys()]);
   checkSame(check, 'withdrawn members and standings', [...withdrawn.keys()], Object.keys(parked));
   check(
@@ -93,7 +95,7 @@ function checkMembers(state: StoredState, check: Check): void {
     check(viewsOf(text) === views, `${id}: its views are "${viewsOf(text)}", not "${views}"`);
     const [, , reason = '-', returnsAt = '-'] = state.parked[id]?.split(' ') ?? [];
     const allowed = verdicts(known[0] ?? '', violation, state.nowMs);
-    check(allowed.includes(reason), `${id}: is "${reason}", its facts say "${allowed}"`);
+    check(allowed.includes(reason), `${id}: is "${reason}", its facts say ${show(allowed)}`);
     if (reason === 'cooling') check(state.returns.get(id) === Number(returnsAt), `${id}: returns at another time`);
   }
 }
@@ -135,8 +137,9 @@ function viewsOf(record: string): string {
 }
 
 function checkSame(check: Check, what: string, expected: readonly string[], found: readonly string[]): void {
-  const missing = expected.filter((id) => !new Set(found).has(id));
-  const extra = found.filter((id) => !new Set(expected).has(id));
+  const [wanted, there] = [new Set(expected), new Set(found)];
+  const missing = expected.filter((id) => !there.has(id));
+  const extra = found.filter((id) => !wanted.has(id));
   check(missing.length + extra.length === 0, `${what}: missing ${show(missing)}, too many ${show(extra)}`);
 }
 
