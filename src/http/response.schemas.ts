@@ -23,14 +23,22 @@ export const poolSchema: z.ZodType<PoolView> = poolSettingsSchema.extend({
 });
 export const poolPageSchema = z.object({ pools: z.array(poolSchema), nextCursor: cursor });
 
+const withdrawalReason = z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']);
+
 export const memberSchema: z.ZodType<MemberView> = z.object({
   id: memberId,
   labels: labelsSchema,
   weight: z.int().min(1),
   capacity: z.int().nullable(),
   state: z.enum(['eligible', 'withdrawn']),
-  reason: z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']).nullable(),
-  returnsAt: z.string().nullable(),
+  reason: withdrawalReason.nullable(),
+  reasons: z.array(withdrawalReason).describe('All that it is withdrawn for now, `reason` first'),
+  evidence: z
+    .string()
+    .nullable()
+    .describe('What speaks for `reason`: how it violates the policy, what the last probe or outcome said')
+    .meta({ example: 'has a port that is not allowed' }),
+  returnsAt: z.string().nullable().describe('When it may return, or is probed next; null where that is not known'),
   assigned: count.describe('How often the member has been selected'),
   inFlight: count,
 });

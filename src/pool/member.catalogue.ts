@@ -17,7 +17,7 @@ import type { StoredPool } from './pool.directory.js';
 const IDS = new RedisScript(loadScript('pool/ids.lua'));
 /** How many removed members a pool remembers, the latest. */
 export const HISTORY_MAX = 100_000;
-const FIELDS_PER_MEMBER = 5;
+const FIELDS_PER_MEMBER = 7;
 const MAX_COOLDOWN_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export const memberPageRequestSchema = pageRequestSchema.extend({
@@ -133,8 +133,18 @@ export class MemberCatalogue {
   }
 }
 
+type MemberFields = [
+  text: string,
+  assigned: number,
+  inFlight: number,
+  reason: string,
+  returnsAt: string,
+  reasons: string,
+  evidence: string,
+];
+
 function toView(id: string, fields: (string | number)[]): MemberView | undefined {
-  const [text, assigned, inFlight, reason, returnsAt] = fields as [string, number, number, string, string];
+  const [text, assigned, inFlight, reason, returnsAt, reasons, evidence] = fields as MemberFields;
   if (text === '') return undefined;
   const { labels, weight, capacity } = readRecord(id, text);
   return {
@@ -144,6 +154,8 @@ function toView(id: string, fields: (string | number)[]): MemberView | undefined
     capacity,
     state: reason === '-' ? 'eligible' : 'withdrawn',
     reason: reason === '-' ? null : (reason as WithdrawalReason),
+    reasons: reasons === '' ? [] : (reasons.split(' ') as WithdrawalReason[]),
+    evidence: evidence === '' ? null : evidence,
     returnsAt: returnsAt === '-' ? null : new Date(Number(returnsAt)).toISOString(),
     assigned,
     inFlight,

@@ -202,6 +202,43 @@ describe('a cooldown', () => {
   });
 });
 
+describe('a member shows', () => {
+  test('what speaks against it, and all that it is withdrawn for', async () => {
+    await put({ policy: { ports: [8080] } });
+    await give({ id: 'a', value: 'http://user:s3cret@192.0.2.1:3128' });
+    const evidence = 'has a port that is not allowed';
+    expect(await member('a')).toMatchObject({ reason: 'policy', reasons: ['policy'], evidence, returnsAt: null });
+    await patch('a', { cooldownMs: 600_000 });
+    await patch('a', { state: 'disabled' });
+    expect(await member('a')).toMatchObject({
+      reason: 'disabled',
+      reasons: ['disabled', 'policy', 'cooling'],
+      evidence: null,
+    });
+    await put({ policy: null });
+    await patch('a', { state: 'eligible' });
+    expect(await member('a')).toMatchObject({ ...ELIGIBLE, reasons: [], evidence: null, returnsAt: null });
+    expect(await patch('a', { cooldownMs: 600_000 })).toMatchObject({
+      reasons: ['cooling'],
+      evidence: 'cooldown set by hand',
+      returnsAt: expect.any(String),
+    });
+    expect(JSON.stringify(await setup.app.pools.listMembers('shop'))).not.toContain('s3cret');
+  });
+
+  test('when it is probed, while it waits for that', async () => {
+    await put({ candidates: 'probe', probe: { url: 'http://192.0.2.9/' } });
+    await give('a');
+    const soon = Date.now() + 60_000;
+    await setup.redis.zadd('evenhand:{shop}:probes', soon, 'a');
+    expect(await member('a')).toMatchObject({
+      reason: 'candidate',
+      reasons: ['candidate'],
+      returnsAt: new Date(soon).toISOString(),
+    });
+  });
+});
+
 test('a pool with an impossible name is refused, and never looked at', async () => {
   await expect(setup.app.pools.patchMember('No such!', 'a', { cooldownMs: 1_000 })).rejects.toMatchObject({
     code: 'VALIDATION_FAILED',
