@@ -38,6 +38,9 @@ export type { ImportOptions, ImportReport, MemberSource } from './pool/member.im
 export type { ListFormat } from './pool/lists/member.list.js';
 export type { Page, PageRequest } from './pool/page.js';
 
+export { ExplainService } from './eligibility/explain/explain.service.js';
+export type { Explanation, ExplainRequest, MatchCounts } from './eligibility/explain/explain.types.js';
+
 export { RestModule } from './http/rest.module.js';
 
 export { EvenhandError, type ErrorCode } from './errors/evenhand.error.js';

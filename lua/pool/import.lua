@@ -60,9 +60,10 @@ local function update(id, record, facts, was, value)
   reconsider(index, id, record, facts, was, score, assigned)
 end
 
+-- What a probe found before it was removed is old.
 local function comeBack(id, record, facts, text)
   local score, assigned = readStanding(text)
-  if isProbed then facts.probe = 'c' end
+  if isProbed or facts.probe ~= '-' then facts.probe, facts.evidence = isProbed and 'c' or '-', '' end
   reconsider(index, id, record, facts, NOT_HERE, score, assigned)
   redis.call('HDEL', history, id)
   redis.call('ZREM', removed, id)

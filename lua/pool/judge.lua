@@ -9,8 +9,7 @@
   ARGV[4]  last      the last id of this step, '' when there are no more
   ARGV[5..]          four for each member: id · value and labels as judged (lines of its record) · the views it is to be in ·
                      how it violates the policy, or ''
-  Returns  {''}, or {'STALE' | 'MOVING'}, or {'OTHER'}: this step was done by somebody else, or {'CHANGED'}: a member was
-           changed meanwhile, judge again
+  Returns  {''}, or {'STALE' | 'MOVING'}, or {'OTHER'}: this step was done by somebody else
   Time     O(n log N) for a step of n members
 ]]
 --@include include/member-record.lua
@@ -28,21 +27,19 @@ local found = redis.call('HMGET', settings, 'judging', 'candidates', 'filters')
 if found[1] ~= after then return { 'OTHER' } end
 
 local FIRST, FIELDS = 5, 4
-local texts = {}
 for at = FIRST, #ARGV, FIELDS do
-  local text = redis.call('HGET', members, ARGV[at])
+  local id, text = ARGV[at], redis.call('HGET', members, ARGV[at])
   -- One that was removed meanwhile is none to judge.
-  if text and not isStillSo(ARGV[at + 1], text) then return { 'CHANGED' } end
-  texts[at] = text
-end
-for at = FIRST, #ARGV, FIELDS do
-  if texts[at] then
-    local id, record, facts = ARGV[at], readRecord(texts[at]), readFacts(ARGV[at])
+  if text then
+    local record, facts = readRecord(text), readFacts(id)
+    local inViews, violation = record.views, facts.violation
+    -- Whoever changed a member meanwhile has judged it by these same rules.
+    if isStillSo(ARGV[at + 1], text) then inViews, violation = ARGV[at + 2], ARGV[at + 3] end
     local isTrusted = found[2] ~= 'probe' and facts.probe ~= '-'
-    if record.views ~= ARGV[at + 2] or facts.violation ~= ARGV[at + 3] or isTrusted then
+    if record.views ~= inViews or facts.violation ~= violation or isTrusted then
       local score, assigned, _, reason = standingOf(index, id, record)
       local was = asItWas(record, reason)
-      record.views, facts.violation = ARGV[at + 2], ARGV[at + 3]
+      record.views, facts.violation = inViews, violation
       if isTrusted then facts.probe, facts.evidence = '-', '' end
       reconsider(index, id, record, facts, was, score, assigned)
     end

@@ -11,7 +11,7 @@
   ARGV[8]  capacity    '-' for the pool's, '' keeps it
   ARGV[9]  views       that it is to be in
   ARGV[10] violation   how it violates the policy, or ''
-  ARGV[11] basis       value and labels as the caller found them (lines of the record)
+  ARGV[11] basis       value and labels as the caller found them (lines of the record), '' where they make no difference
   Returns  {''} when done, or {'STALE' | 'MOVING' | 'MISSING'}, or {'CHANGED'}: the member was changed meanwhile, judge again
   Time     O(log N)
 ]]

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
+import { StrictJsonError } from '../pool/lists/strict.json.error.js';
+import { parseStrictJson } from '../pool/lists/strict.json.js';
 import type { HttpRequest } from './http.request.js';
 
 type WireType = 'integer' | 'boolean' | 'string';
@@ -17,6 +19,21 @@ export function readQuery<Schema extends z.ZodObject>(schema: Schema, { query }:
   const types = typesOf(schema);
   const given = Object.entries(query).map(([name, value]) => [name, fromText(name, value, types.get(name))] as const);
   return parseInput(schema, Object.fromEntries(given));
+}
+
+/**
+ * The value of a parameter that is JSON.
+ *
+ * @throws ValidationFailedError naming the parameter
+ */
+export function readJsonParameter(name: string, text: string): unknown {
+  try {
+    return parseStrictJson(text);
+  } catch (error) {
+    if (!(error instanceof StrictJsonError)) throw error;
+    const message = `must be JSON, percent-encoded: ${error.problem}`;
+    throw new ValidationFailedError(`"${name}" ${message}.`, [{ path: name, message }]);
+  }
 }
 
 function typesOf(schema: z.ZodObject): ReadonlyMap<string, WireType> {

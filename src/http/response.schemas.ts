@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Explanation } from '../eligibility/explain/explain.types.js';
 import type { MemberView } from '../pool/member.js';
 import { labelsSchema } from '../pool/member.schema.js';
 import type { ImportReport } from '../pool/member.importer.js';
@@ -23,18 +24,52 @@ export const poolSchema: z.ZodType<PoolView> = poolSettingsSchema.extend({
 });
 export const poolPageSchema = z.object({ pools: z.array(poolSchema), nextCursor: cursor });
 
+const withdrawalReason = z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']);
+
 export const memberSchema: z.ZodType<MemberView> = z.object({
   id: memberId,
   labels: labelsSchema,
   weight: z.int().min(1),
   capacity: z.int().nullable(),
   state: z.enum(['eligible', 'withdrawn']),
-  reason: z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']).nullable(),
-  returnsAt: z.string().nullable(),
+  reason: withdrawalReason.nullable(),
+  reasons: z.array(withdrawalReason).describe('All that it is withdrawn for now, `reason` first'),
+  evidence: z
+    .string()
+    .nullable()
+    .describe('What speaks for `reason`: how it violates the policy, what the last probe or outcome said')
+    .meta({ example: 'has a port that is not allowed' }),
+  returnsAt: z.string().nullable().describe('When it may return, or is probed next; null where that is not known'),
   assigned: count.describe('How often the member has been selected'),
   inFlight: count,
 });
 export const memberPageSchema = z.object({ members: z.array(memberSchema), nextCursor: cursor });
+
+const memberCounts = {
+  members: count,
+  eligible: count,
+  withdrawn: z
+    .object({ candidate: count, disabled: count, cooling: count, unhealthy: count, policy: count })
+    .describe('By the reason that counts'),
+};
+export const explanationSchema: z.ZodType<Explanation> = z.object({
+  ...memberCounts,
+  match: z
+    .object({
+      ...memberCounts,
+      excluded: count.describe('Eligible, but named in `exclude`'),
+      banned: count.describe('Eligible, but banned at the target'),
+      atCapacity: count.describe('Eligible, but with as many live leases as they may have'),
+      selectable: count.describe('Those left'),
+    })
+    .describe(
+      'Of the members that are asked for; each eligible one is counted once, in the first of the last four that fits',
+    ),
+  atLimit: z.boolean().describe('The pool has as many live leases as it may have'),
+  nextReturnAt: z.string().nullable().describe('When the first matching member returns from its cooldown'),
+  nextBanEndsAt: z.string().nullable().describe('When the first ban of a matching eligible member ends'),
+  complete: z.boolean().describe('False beyond 200,000 members: `match` and the times are of as many'),
+});
 
 export const importReportSchema: z.ZodType<ImportReport> = z.object({
   added: count,

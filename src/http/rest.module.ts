@@ -1,4 +1,5 @@
 import { type DynamicModule, Module } from '@nestjs/common';
+import { ExplainController } from './explain.controller.js';
 import { HealthController } from './health.controller.js';
 import { LeasesController } from './leases.controller.js';
 import { MembersController } from './members.controller.js';
@@ -13,7 +14,14 @@ export class RestModule {
     return {
       module: RestModule,
       imports: [selection],
-      controllers: [PoolsController, MembersController, SelectionsController, LeasesController, HealthController],
+      controllers: [
+        PoolsController,
+        MembersController,
+        ExplainController,
+        SelectionsController,
+        LeasesController,
+        HealthController,
+      ],
     };
   }
 }

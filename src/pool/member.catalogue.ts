@@ -4,7 +4,9 @@ import { MemberNotFoundError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
+import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { loadScript } from '../redis/script.loader.js';
 import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
 import type { MemberChanges, MemberState, MemberView, WithdrawalReason } from './member.js';
 import { capacitySchema, labelsSchema, memberIdSchema, weightSchema } from './member.schema.js';
@@ -12,9 +14,10 @@ import { type Page, pageOf, pageRequestSchema, readCursor } from './page.js';
 import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
 import type { StoredPool } from './pool.directory.js';
 
+const IDS = new RedisScript(loadScript('pool/ids.lua'));
 /** How many removed members a pool remembers, the latest. */
 export const HISTORY_MAX = 100_000;
-const FIELDS_PER_MEMBER = 5;
+const FIELDS_PER_MEMBER = 7;
 const MAX_COOLDOWN_MS = 7 * 24 * 60 * 60 * 1_000;
 
 export const memberPageRequestSchema = pageRequestSchema.extend({
@@ -91,9 +94,8 @@ export class MemberCatalogue {
   async ids(pool: StoredPool, limit: number, state?: MemberState, after?: string): Promise<string[]> {
     const states = state ? [state] : (['eligible', 'withdrawn'] as const);
     const from = after === undefined ? '-' : `(${after}`;
-    const found = await redisCall(
-      Promise.all(states.map((each) => this.redis.zrangebylex(pool.keys[each], from, '+', 'LIMIT', 0, limit))),
-    );
+    const keys = states.map((each) => pool.keys[each]);
+    const found = (await IDS.run(this.redis, keys, [from, limit])) as string[][];
     return found.length === 1 ? (found[0] as string[]) : inByteOrder(found.flat()).slice(0, limit);
   }
 
@@ -110,11 +112,13 @@ export class MemberCatalogue {
     id: string,
     { state, cooldownMs, labels, weight, capacity }: MemberChanges,
   ): Promise<ScriptArgs> {
+    const given = [state ?? '', cooldownMs ?? '', labels ? writeLabels(labels) : '', weight ?? ''];
+    const change = [rules.fingerprint, id, ...given, capacityArgument(capacity)];
+    if (rules.isEmpty) return [...change, '', '', ''];
     const text = await redisCall(this.redis.hget(keys.members, id));
     const record = readRecord(id, text ?? '');
     const { views, violation } = rules.judge({ id, value: record.value, labels: labels ?? record.labels });
-    const given = [state ?? '', cooldownMs ?? '', labels ? writeLabels(labels) : '', weight ?? ''];
-    return [rules.fingerprint, id, ...given, capacityArgument(capacity), views, violation, basisOf(text)];
+    return [...change, views, violation, basisOf(text)];
   }
 
   /** The members with these ids; those that are gone are left out. */
@@ -129,8 +133,18 @@ export class MemberCatalogue {
   }
 }
 
+type MemberFields = [
+  text: string,
+  assigned: number,
+  inFlight: number,
+  reason: string,
+  returnsAt: string,
+  reasons: string,
+  evidence: string,
+];
+
 function toView(id: string, fields: (string | number)[]): MemberView | undefined {
-  const [text, assigned, inFlight, reason, returnsAt] = fields as [string, number, number, string, string];
+  const [text, assigned, inFlight, reason, returnsAt, reasons, evidence] = fields as MemberFields;
   if (text === '') return undefined;
   const { labels, weight, capacity } = readRecord(id, text);
   return {
@@ -140,6 +154,8 @@ function toView(id: string, fields: (string | number)[]): MemberView | undefined
     capacity,
     state: reason === '-' ? 'eligible' : 'withdrawn',
     reason: reason === '-' ? null : (reason as WithdrawalReason),
+    reasons: reasons === '' ? [] : (reasons.split(' ') as WithdrawalReason[]),
+    evidence: evidence === '' ? null : evidence,
     returnsAt: returnsAt === '-' ? null : new Date(Number(returnsAt)).toISOString(),
     assigned,
     inFlight,

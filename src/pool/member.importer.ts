@@ -15,6 +15,7 @@ import { HISTORY_MAX, MemberCatalogue, capacityArgument } from './member.catalog
 import { PasswordTags } from './password.tags.js';
 import type { StoredPool } from './pool.directory.js';
 import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
+import { PoolUpkeep } from './pool.upkeep.js';
 
 /** Members in one step: a step holds Redis for about two milliseconds. */
 const STEP = 250;
@@ -79,6 +80,7 @@ export class MemberImporter {
     private readonly scripts: PoolScripts,
     private readonly catalogue: MemberCatalogue,
     private readonly tags: PasswordTags,
+    private readonly upkeep: PoolUpkeep,
   ) {}
 
   /**
@@ -117,6 +119,7 @@ export class MemberImporter {
       while (next < members.length) {
         const step = members.slice(next, (next += STEP));
         const [word, ...counts] = await this.scripts.judgeAndRun('import', pool, async (known) => {
+          if (!dryRun && (await this.mayBeDue(known))) await this.upkeep.register(pool);
           const judged = await this.judge(known, step);
           return [known.rules.fingerprint, token, IMPORT_LOCK_TTL_MS, dryRun ? '1' : '0', ...judged];
         });
@@ -131,6 +134,11 @@ export class MemberImporter {
       throw error;
     });
     return totals;
+  }
+
+  /** Whether members of an import may come to wait for something: a probe, or the end of a cooldown from before. */
+  private async mayBeDue({ keys, rules }: StoredPool): Promise<boolean> {
+    return rules.fingerprint !== '' || (await redisCall(this.redis.exists(keys.history))) === 1;
   }
 
   /** The members of a step as lua/pool/import.lua takes them. What a list leaves out is judged as it is in the pool. */

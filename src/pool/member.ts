@@ -26,7 +26,11 @@ export interface MemberView {
   capacity: number | null;
   state: MemberState;
   reason: WithdrawalReason | null;
-  /** ISO 8601 in UTC, or null where no return is known. */
+  /** All that the member is withdrawn for now, `reason` first; none for an eligible one. */
+  reasons: WithdrawalReason[];
+  /** What speaks for `reason`, in words that show no secret: how it violates the policy, what the last probe or outcome said. */
+  evidence: string | null;
+  /** When it may return, or is probed next: ISO 8601 in UTC, or null where that is not known. */
   returnsAt: string | null;
   /** How often the member has been selected. */
   assigned: number;

@@ -12,11 +12,13 @@ export type ScriptArgs = readonly (string | number)[];
 type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return';
 /** What a script says first: '' when it did its work, or why it did not. */
 type Reply = readonly [word: string, ...rest: (string | number)[]];
-/** What a script says when it is to be called again, with the pool and its members as they are by then. */
-const AGAIN: readonly string[] = ['STALE', 'MOVING', 'CHANGED'];
+/** What a script says when it is to be called again with the pool as it is by then. */
+const OUTDATED: readonly unknown[] = ['STALE', 'MOVING'];
 
 /** How often a script may find the caller's copy of the pool old before the call gives up. */
 const MAX_ATTEMPTS = 5;
+/** How often a member may be changed between being judged and being written: each time somebody else's change has got through. */
+const MAX_CHANGES = 200;
 /** Members carried in one step of a change of strategy: a step holds Redis for about two milliseconds. */
 const MOVE_STEP = 250;
 
@@ -51,11 +53,17 @@ export class PoolScripts {
     pool: string,
     judge: (pool: StoredPool) => Promise<ScriptArgs>,
   ): Promise<Reply> {
-    for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const recalled = attempt === 0 ? this.directory.recall(pool) : undefined;
-      const known = recalled ?? (await this.settled(pool));
+    let known = this.directory.recall(pool) ?? (await this.settled(pool));
+    for (let attempts = 0, changes = 0; attempts < MAX_ATTEMPTS && changes < MAX_CHANGES;) {
       const reply = await this.runOnce(script, known, await judge(known));
-      if (reply[0] === '' || !AGAIN.includes(reply[0])) return reply;
+      if (reply[0] === 'CHANGED') {
+        changes++;
+      } else if (OUTDATED.includes(reply[0])) {
+        attempts++;
+        known = await this.settled(pool);
+      } else {
+        return reply;
+      }
     }
     throw new RedisUnavailableError(`The pool "${pool}" kept changing. Try again.`);
   }

@@ -142,7 +142,8 @@ export class PoolService implements OnApplicationBootstrap {
   /** Changes what is given and keeps the rest. Safe to repeat. @throws PoolNotFoundError | MemberNotFoundError */
   async patchMember(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
     const checked = parseInput(memberChangesSchema, changes);
-    if (checked.cooldownMs !== undefined) await this.upkeep.register(pool);
+    // A cooldown may begin, or one go on that was hidden behind another reason.
+    await this.upkeep.register(pool);
     const member = await this.catalogue.patch(pool, id, checked);
     if (member.returnsAt !== null) await this.upkeep.expect(pool, Date.parse(member.returnsAt));
     return member;

@@ -2,20 +2,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
+import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { serverTimeMs } from '../redis/server.time.js';
 import { KeyNames, dueEntry } from '../selection/key.names.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
+import { poolNameSchema } from './pool.settings.js';
 import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
 /** By then what is about to be written has been written. */
 const SOON_MS = 1_000;
-/** How long a call waits for another process that does what is due. */
-const OTHERS_MS = 10_000;
+/** When a call looks again that waits for another process which judges the members of a pool. */
 const OTHERS_LOOK_MS = 50;
 
 /** Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that have changed. */
@@ -39,30 +41,35 @@ export class PoolUpkeep implements OnModuleInit {
   }
 
   /**
-   * Does all that is due now, and waits a while for another process that judges the pool's members. Should this process die on
-   * the way, whoever looks next goes on.
+   * Does all that is due now, and waits until the pool's members are judged by the rules that it has now, or has others. Every pass
+   * takes the judging on, or finds that another process did. Should this one die on the way, whoever looks next goes on.
    */
   async catchUp(name: string): Promise<void> {
-    const deadlineMs = performance.now() + OTHERS_MS;
+    let rules: string | undefined;
     for (;;) {
       const pool = await this.directory.find(name);
-      if (!pool) return;
+      if (!pool || (rules ??= pool.rules.fingerprint) !== pool.rules.fingerprint) return;
       const step = this.stepOf(pool);
       let { more, nextMs } = await step();
       if (nextMs !== null) await this.expect(name, nextMs);
       while (more) ({ more, nextMs } = await step());
-      if (pool.judging === null || performance.now() > deadlineMs) return;
+      if (pool.judging === null) return;
       if (nextMs !== null) await sleep(OTHERS_LOOK_MS);
     }
   }
 
   /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
-  register(pool: string): Promise<void> {
-    return this.expect(pool, Date.now() + SOON_MS);
+  async register(pool: string): Promise<void> {
+    await this.expect(pool, (await serverTimeMs(this.redis)) + SOON_MS);
   }
 
-  /** Has somebody look at the pool at that time, in ms by the server's clock, if not before. */
+  /**
+   * Has somebody look at the pool at that time, in ms by the server's clock, if not before.
+   *
+   * @throws ValidationFailedError for a name that no pool can have: it would be looked at for ever
+   */
   async expect(pool: string, atMs: number): Promise<void> {
+    parseInput(poolNameSchema, pool, 'pool');
     await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
   }
 

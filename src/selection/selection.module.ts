@@ -1,5 +1,7 @@
 import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
+import { ExplainService } from '../eligibility/explain/explain.service.js';
+import { MemberSurvey } from '../eligibility/explain/member.survey.js';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { parseInput } from '../errors/parse.input.js';
@@ -82,6 +84,8 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     MemberReturns,
     PoolUpkeep,
     PoolService,
+    MemberSurvey,
+    ExplainService,
     EligibleMembers,
     CallTraffic,
     LeaseScripts,
@@ -94,6 +98,6 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     DueTicker,
     SelectionService,
   ],
-  exports: [SelectionService, LeaseService, PoolService, EligibleMembers, StrategyRegistry],
+  exports: [SelectionService, LeaseService, PoolService, ExplainService, EligibleMembers, StrategyRegistry],
 })
 export class SelectionModule extends ConfigurableModuleClass {}

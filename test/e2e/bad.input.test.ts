@@ -233,7 +233,6 @@ const CASES: [string, BadInput][] = [
   ['a batch of text', batch({ count: '10' }, 'count')],
   // Member changes
   ['a state that cannot be set', patch({ state: 'withdrawn' }, 'state')],
-  ['cooldownMs, which is not built', patch({ cooldownMs: 1_000 }, 'cooldownMs')],
   ['a weight of zero', patch({ weight: 0 }, 'weight')],
   ['a weight of 101', patch({ weight: 101 }, 'weight')],
   ['a weight of null', patch({ weight: null }, 'weight')],
