@@ -103,9 +103,7 @@ test('members at their capacity are not selectable, nor is anybody at the limit 
 });
 
 test('a large pool is looked at to its end', async () => {
-  await give(
-    ...Array.from({ length: 4_500 }, (_, n) => ({ id: `m${n}`, labels: n % 3 ? DE : { banned: 'yes' } })),
-  );
+  await give(...Array.from({ length: 4_500 }, (_, n) => ({ id: `m${n}`, labels: n % 3 ? DE : { banned: 'yes' } })));
   expect(await explain({ labels: DE })).toMatchObject({ match: { members: 3_000, eligible: 3_000 }, complete: true });
   expect(await explain({ labels: { banned: 'yes' } })).toMatchObject({ match: { withdrawn: { policy: 1_500 } } });
 });

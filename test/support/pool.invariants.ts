@@ -33,6 +33,8 @@ interface StoredState {
   nowMs: number;
 }
 type Scores = Map<string, number>;
+/** Stands for the rank of a member at its capacity. */
+const FULL = '~'.repeat(16);
 
 /**
  * What is wrong in a pool at rest: with where its members are, why, and in what views. Nothing, if all is well. `facts` are read
@@ -120,15 +122,21 @@ function checkIndex({ eligible, picked, full, counts, settings }: StoredState, c
   }
 }
 
-/** The views hold whoever may be picked, at its rank, and nobody else. */
-function checkViews({ settings, members, picked, views }: StoredState, check: Check): void {
+/** The views hold whoever is eligible, at its rank or, at its capacity, behind all others, and nobody else. */
+function checkViews({ settings, members, picked, full, views }: StoredState, check: Check): void {
   const text = (rank: number) =>
     settings['strategy'] === 'random' ? rank.toFixed(12).padStart(26, '0') : String(rank).padStart(16, '0');
-  const wanted = [...picked].flatMap(([id, rank]) => {
+  const places = [
+    ...[...picked].map(([id, rank]) => [id, text(rank)] as const),
+    ...[...full.keys()].map((id) => [id, FULL] as const),
+  ];
+  const wanted = places.flatMap(([id, place]) => {
     const names = viewsOf(members[id] ?? '').match(new RegExp(`.{${VIEW_NAME_LENGTH}}`, 'g')) ?? [];
-    return names.map((name) => name + text(rank) + id);
+    return names.map((name) => name + place + id);
   });
-  checkSame(check, 'entries of the views', wanted, [...views.keys()]);
+  // Those that begin with ! are of waiters.
+  const found = [...views.keys()].filter((entry) => !entry.startsWith('!'));
+  checkSame(check, 'entries of the views', wanted, found);
 }
 
 /** The names of views at the end of a record. */
