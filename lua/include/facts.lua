@@ -2,36 +2,37 @@
   What is known about a member that bears on whether it may be selected, and the one place where its state follows from that.
   Of most members nothing is known: they have no facts.
 
-    <disabled: 1 or 0> <probe: c candidate, u unhealthy, or -> <coolingUntil> <coolingSince> <strikes> <on trial: 1 or 0> <since> <successes> <failures: times, comma between, or ->
+    <disabled: 1 or 0> <probe: c candidate, u unhealthy, or -> <coolingUntil> <coolingSince> <strikes> <on trial: 1 or 0> <since> <successes> <failed> <failures: times, comma between, or ->
     <how it violates the pool's policy, or nothing>
     <what it is withdrawn for, in words: of the last probe, or of the outcome that began its cooldown>
 
   Times are in ms, 0 for never. `coolingSince` is when the latest cooldown began, `strikes` how many cooldowns there were that no
-  success has made up for, `since` when the counting of outcomes began.
+  success has made up for, `successes` and `failed` the outcomes
+  counted since `since`, and `failures` the times of the latest failures.
 
   Needs  member-record.lua, catalogue.lua, restore.lua
 ]]
 local function noFacts()
   return {
     isDisabled = false, probe = '-', coolingUntil = 0, coolingSince = 0, strikes = 0, isOnTrial = false,
-    since = 0, successes = 0, failures = '-', violation = '', evidence = '',
+    since = 0, successes = 0, failed = 0, failures = '-', violation = '', evidence = '',
   }
 end
 
 local function parseFacts(text)
   if not text then return noFacts() end
-  local disabled, probe, coolingUntil, coolingSince, strikes, trial, since, successes, failures, violation, evidence =
-    string.match(text, '^(%d) (%S) (%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%S+)\n([^\n]*)\n([^\n]*)$')
+  local disabled, probe, coolingUntil, coolingSince, strikes, trial, since, successes, failed, failures, violation, evidence =
+    string.match(text, '^(%d) (%S) (%d+) (%d+) (%d+) (%d) (%d+) (%d+) (%d+) (%S+)\n([^\n]*)\n([^\n]*)$')
   return {
     isDisabled = disabled == '1', probe = probe, coolingUntil = tonumber(coolingUntil), coolingSince = tonumber(coolingSince),
-    strikes = tonumber(strikes), isOnTrial = trial == '1', since = tonumber(since), successes = tonumber(successes),
+    strikes = tonumber(strikes), isOnTrial = trial == '1', since = tonumber(since), successes = tonumber(successes), failed = tonumber(failed),
     failures = failures, violation = violation, evidence = evidence,
   }
 end
 
 local function formatFacts(facts)
-  return string.format('%d %s %.0f %.0f %d %d %.0f %d %s\n', facts.isDisabled and 1 or 0, facts.probe, facts.coolingUntil,
-    facts.coolingSince, facts.strikes, facts.isOnTrial and 1 or 0, facts.since, facts.successes, facts.failures)
+  return string.format('%d %s %.0f %.0f %d %d %.0f %d %d %s\n', facts.isDisabled and 1 or 0, facts.probe, facts.coolingUntil,
+    facts.coolingSince, facts.strikes, facts.isOnTrial and 1 or 0, facts.since, facts.successes, facts.failed, facts.failures)
     .. facts.violation .. '\n' .. facts.evidence
 end
 

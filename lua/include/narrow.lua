@@ -9,6 +9,9 @@
 
     cursors  hash  view -> "<generation> <level, or -> <rank> <member id>"
 
+  Bans end without anybody moving. Those that have ended stay in `bans` until a pick has met them: one that stands before the
+  cursor comes first, and is then taken out.
+
   `level`, where the strategy levels members, is the rank at which the latest pick for the target was made. Whoever is found below it
   has come since: out of a cooldown, a ban that ended, or new. Under the restore policy `level` such a member is raised to it.
 
@@ -19,6 +22,8 @@
 -- How many members one script looks at.
 local LOOK_MAX = 4000
 local WINDOW_MAX = 256
+-- How many bans that have ended one look takes in.
+local ENDED_MAX = 16
 
 -- Members of the whole pool in their order, from the first behind a place on: ids, and each one's rank as text.
 local function wholePool(place, lowest)
@@ -68,11 +73,16 @@ local function readCursor(view)
   local text = redis.call('HGET', cursors, view)
   if not text then return { isNew = true } end
   local generation, level, rank, id = string.match(text, '^(%S+) (%S+) (%S+) (.*)$')
-  local lowest = lowestSince(pool.descents, tonumber(generation))
-  if lowest == false then return { isNew = true } end
-  local cursor = { generation = tonumber(generation), level = tonumber(level), lowest = lowest, place = { rank = tonumber(rank), id = id } }
-  if lowest and lowest > cursor.place.rank then cursor.lowest = nil end
-  return cursor
+  if lowestSince(pool.descents, tonumber(generation)) == false then return { isNew = true } end
+  return { generation = tonumber(generation), level = tonumber(level), place = { rank = tonumber(rank), id = id } }
+end
+
+-- Where a look begins: at the cursor's place, or at the lowest rank that anybody has moved down to since.
+local function sourceOf(view, cursor)
+  local lowest = cursor.generation and lowestSince(pool.descents, cursor.generation) or nil
+  if lowest and lowest > cursor.place.rank then lowest = nil end
+  if view == '' then return wholePool(cursor.place, lowest) end
+  return wholeView(view, cursor.place, lowest)
 end
 
 local function keepCursor(view, cursor)
@@ -91,11 +101,49 @@ local function keepCursor(view, cursor)
   end
 end
 
+-- Tells everybody who looks from a place on that a member before it is not banned any more.
+local function noteUnbanned(id, rank)
+  redis.call('ZREM', bans, id)
+  local noted = withDescent(pool.descents, rank)
+  if noted ~= pool.descents then
+    pool.descents = noted
+    redis.call('HSET', settings, 'descents', noted)
+  end
+end
+
+-- Those before the cursor whose ban has ended, who stands first before the others.
+local function unbannedBefore(place)
+  local found = {}
+  for _, id in ipairs(redis.call('ZRANGEBYSCORE', bans, '-inf', nowMs, 'LIMIT', 0, ENDED_MAX)) do
+    local rank = tonumber(redis.call('ZSCORE', ranks, id) or nil)
+    if rank and rank <= place.rank then
+      found[#found + 1] = { id = id, rank = rank }
+    else
+      -- It is met in its turn, or when it comes back.
+      redis.call('ZREM', bans, id)
+    end
+  end
+  table.sort(found, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.id < b.id end)
+  return found
+end
+
+-- Whether a member that may be picked, of which this is the record, is one that the request is content with.
+local function isFit(request, id, record)
+  if request.excluded[id] then return false end
+  local bannedUntil = request.hasTarget and redis.call('ZSCORE', bans, id)
+  if bannedUntil and tonumber(bannedUntil) > nowMs then return false end
+  if request.view == '' then return true end
+  local inViews = viewsIn(record)
+  for at = 1, #inViews, VIEW do
+    if string.sub(inViews, at, at + VIEW - 1) == request.view then return true end
+  end
+  return false
+end
+
 -- Looks for members one after the other, each fit for the request; what one look has passed over the next does not see again.
 local function lookFor(request)
   local cursor = request.hasTarget and readCursor(request.view) or {}
-  local source = request.view ~= '' and wholeView(request.view, cursor.place, cursor.lowest)
-    or request.view == '' and wholePool(cursor.place, cursor.lowest)
+  local source
   local looked, mayMove, excluded = 0, request.hasTarget, request.excluded
 
   -- So many of a window are passed over; the first of them, up to `banned`, are all banned.
@@ -130,9 +178,27 @@ local function lookFor(request)
     return nil, #ids < most and 'NONE' or 'LOOK'
   end
 
+  local unbanned = request.hasTarget and cursor.place and unbannedBefore(cursor.place) or {}
+
+  -- The first of those who are fit again: id and rank; nil for none, and 'ASK', see raise.
+  local function nextUnbanned()
+    while unbanned[1] do
+      local id, rank = unbanned[1].id, unbanned[1].rank
+      local isBehind = isLevelling and cursor.level and rank < cursor.level
+      if isBehind and not raise(id, cursor.level) then return nil, 'ASK' end
+      table.remove(unbanned, 1)
+      noteUnbanned(id, isBehind and cursor.level or rank)
+      if not isBehind and isFit(request, id, redis.call('HGET', members, id)) then return id, rank end
+    end
+    return nil
+  end
+
   return {
     -- The next member and its rank; or nil, and why: 'NONE', 'MORE' to look at by another call, or 'ASK'.
     next = function()
+      local first, firstRank = nextUnbanned()
+      if first or firstRank then return first, firstRank end
+      source = source or sourceOf(request.view, cursor)
       local window = request.isWide and 4 or 1
       while looked < LOOK_MAX do
         local id, found = lookAt(window)
@@ -149,17 +215,4 @@ local function lookFor(request)
       if request.hasTarget then keepCursor(request.view, cursor) end
     end,
   }
-end
-
--- Whether a member that may be picked, of which this is the record, is one that the request is content with.
-local function isFit(request, id, record)
-  if request.excluded[id] then return false end
-  local bannedUntil = request.hasTarget and redis.call('ZSCORE', bans, id)
-  if bannedUntil and tonumber(bannedUntil) > nowMs then return false end
-  if request.view == '' then return true end
-  local inViews = viewsIn(record)
-  for at = 1, #inViews, VIEW do
-    if string.sub(inViews, at, at + VIEW - 1) == request.view then return true end
-  end
-  return false
 end

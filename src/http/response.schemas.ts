@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { OutcomeResult } from '../eligibility/health/outcome.types.js';
 import type { Explanation } from '../eligibility/explain/explain.types.js';
 import type { MemberView } from '../pool/member.js';
 import { labelsSchema } from '../pool/member.schema.js';
@@ -129,6 +130,14 @@ export const selectionResultSchema: z.ZodType<SelectionResult> = z.object({
   ...nothing,
 });
 export const batchResultSchema: z.ZodType<BatchResult> = z.object({ selections: z.array(selection), ...nothing });
+
+const outcomeResult = z.object({
+  status: z.enum(['counted', 'unknown-member']),
+  reason: z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']).nullable(),
+  returnsAt: z.string().nullable().describe('With `banned` for a target: until when the member is banned there'),
+});
+export const outcomeResultSchema: z.ZodType<OutcomeResult> = outcomeResult;
+export const outcomeResultsSchema = z.object({ outcomes: z.array(outcomeResult.extend({ id: memberId })) });
 
 export const healthSchema = z.object({ status: z.literal('ok') });
 

@@ -3,6 +3,7 @@ import { ExplainController } from './explain.controller.js';
 import { HealthController } from './health.controller.js';
 import { LeasesController } from './leases.controller.js';
 import { MembersController } from './members.controller.js';
+import { OutcomesController } from './outcomes.controller.js';
 import { PoolsController } from './pools.controller.js';
 import { SelectionsController } from './selections.controller.js';
 
@@ -17,6 +18,7 @@ export class RestModule {
       controllers: [
         PoolsController,
         MembersController,
+        OutcomesController,
         ExplainController,
         SelectionsController,
         LeasesController,

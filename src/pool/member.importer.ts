@@ -15,7 +15,7 @@ import { HISTORY_MAX, MemberCatalogue, capacityArgument } from './member.catalog
 import { PasswordTags } from './password.tags.js';
 import type { StoredPool } from './pool.directory.js';
 import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
-import { PoolUpkeep } from './pool.upkeep.js';
+import { DueIndex } from './due.index.js';
 
 /** Members in one step: a step holds Redis for about two milliseconds. */
 const STEP = 250;
@@ -80,7 +80,7 @@ export class MemberImporter {
     private readonly scripts: PoolScripts,
     private readonly catalogue: MemberCatalogue,
     private readonly tags: PasswordTags,
-    private readonly upkeep: PoolUpkeep,
+    private readonly due: DueIndex,
   ) {}
 
   /**
@@ -119,7 +119,7 @@ export class MemberImporter {
       while (next < members.length) {
         const step = members.slice(next, (next += STEP));
         const [word, ...counts] = await this.scripts.judgeAndRun('import', pool, async (known) => {
-          if (!dryRun && (await this.mayBeDue(known))) await this.upkeep.register(pool);
+          if (!dryRun && (await this.mayBeDue(known))) await this.due.register(pool);
           const judged = await this.judge(known, step);
           return [known.rules.fingerprint, token, IMPORT_LOCK_TTL_MS, dryRun ? '1' : '0', ...judged];
         });

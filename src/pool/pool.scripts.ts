@@ -9,7 +9,7 @@ import type { MemberIndex } from '../selection/strategies/selection.strategy.js'
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 
 export type ScriptArgs = readonly (string | number)[];
-type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return';
+type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return' | 'outcome';
 /** What a script says first: '' when it did its work, or why it did not. */
 type Reply = readonly [word: string, ...rest: (string | number)[]];
 /** What a script says when it is to be called again with the pool as it is by then. */

@@ -15,6 +15,7 @@ import type { MemberChanges, MemberView } from './member.js';
 import { MemberCatalogue, type MemberPageRequest, memberChangesSchema } from './member.catalogue.js';
 import { type ImportOptions, type ImportReport, MemberImporter, type MemberSource } from './member.importer.js';
 import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from './page.js';
+import { DueIndex } from './due.index.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 import { PoolScripts } from './pool.scripts.js';
 import { PoolUpkeep } from './pool.upkeep.js';
@@ -55,6 +56,7 @@ export class PoolService implements OnApplicationBootstrap {
     private readonly registry: StrategyRegistry,
     private readonly scripts: PoolScripts,
     private readonly upkeep: PoolUpkeep,
+    private readonly due: DueIndex,
     private readonly importer: MemberImporter,
     private readonly catalogue: MemberCatalogue,
   ) {}
@@ -143,9 +145,9 @@ export class PoolService implements OnApplicationBootstrap {
   async patchMember(pool: string, id: string, changes: MemberChanges): Promise<MemberView> {
     const checked = parseInput(memberChangesSchema, changes);
     // A cooldown may begin, or one go on that was hidden behind another reason.
-    await this.upkeep.register(pool);
+    await this.due.register(pool);
     const member = await this.catalogue.patch(pool, id, checked);
-    if (member.returnsAt !== null) await this.upkeep.expect(pool, Date.parse(member.returnsAt));
+    if (member.returnsAt !== null) await this.due.expect(pool, Date.parse(member.returnsAt));
     return member;
   }
 
@@ -171,7 +173,7 @@ export class PoolService implements OnApplicationBootstrap {
       ...settingsFields(known ? changes : settings),
       ...(await this.reseating(name, settings.strategy, changes)),
     ];
-    if (rulesFingerprint(settings) !== known?.rules.fingerprint) await this.upkeep.register(name);
+    if (rulesFingerprint(settings) !== known?.rules.fingerprint) await this.due.register(name);
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
     return PUT.run(this.redis, keys, [
       known?.settings.strategy ?? '',
@@ -190,7 +192,7 @@ export class PoolService implements OnApplicationBootstrap {
    */
   private async reseating(name: string, strategy: string, { capacity }: CheckedChanges): Promise<string[]> {
     if (capacity === undefined || !hasLifecycle(this.registry.get(strategy))) return [];
-    await this.upkeep.register(name);
+    await this.due.register(name);
     return ['reseat', ''];
   }
 

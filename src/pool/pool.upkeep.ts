@@ -1,22 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
-import { parseInput } from '../errors/parse.input.js';
-import { redisCall } from '../redis/redis.call.js';
-import type { RedisClient } from '../redis/redis.client.js';
-import { REDIS_CLIENT } from '../redis/redis.tokens.js';
-import { serverTimeMs } from '../redis/server.time.js';
-import { KeyNames, dueEntry } from '../selection/key.names.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
+import { DueIndex } from './due.index.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
-import { poolNameSchema } from './pool.settings.js';
 import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
-/** By then what is about to be written has been written. */
-const SOON_MS = 1_000;
 /** When a call looks again that waits for another process which judges the members of a pool. */
 const OTHERS_LOOK_MS = 50;
 
@@ -24,8 +16,7 @@ const OTHERS_LOOK_MS = 50;
 @Injectable()
 export class PoolUpkeep implements OnModuleInit {
   constructor(
-    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
-    private readonly names: KeyNames,
+    private readonly due: DueIndex,
     private readonly directory: PoolDirectory,
     private readonly registry: StrategyRegistry,
     private readonly ticker: DueTicker,
@@ -51,26 +42,11 @@ export class PoolUpkeep implements OnModuleInit {
       if (!pool || (rules ??= pool.rules.fingerprint) !== pool.rules.fingerprint) return;
       const step = this.stepOf(pool);
       let { more, nextMs } = await step();
-      if (nextMs !== null) await this.expect(name, nextMs);
+      if (nextMs !== null) await this.due.expect(name, nextMs);
       while (more) ({ more, nextMs } = await step());
       if (pool.judging === null) return;
       if (nextMs !== null) await sleep(OTHERS_LOOK_MS);
     }
-  }
-
-  /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
-  async register(pool: string): Promise<void> {
-    await this.expect(pool, (await serverTimeMs(this.redis)) + SOON_MS);
-  }
-
-  /**
-   * Has somebody look at the pool at that time, in ms by the server's clock, if not before.
-   *
-   * @throws ValidationFailedError for a name that no pool can have: it would be looked at for ever
-   */
-  async expect(pool: string, atMs: number): Promise<void> {
-    parseInput(poolNameSchema, pool, 'pool');
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
   }
 
   private stepOf(pool: StoredPool): UpkeepStep {

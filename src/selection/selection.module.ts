@@ -2,6 +2,7 @@ import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { ExplainService } from '../eligibility/explain/explain.service.js';
 import { MemberSurvey } from '../eligibility/explain/member.survey.js';
+import { OutcomeService } from '../eligibility/health/outcome.service.js';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { parseInput } from '../errors/parse.input.js';
@@ -11,6 +12,7 @@ import { PasswordTags } from '../pool/password.tags.js';
 import { PoolDirectory } from '../pool/pool.directory.js';
 import { PoolScripts } from '../pool/pool.scripts.js';
 import { PoolService } from '../pool/pool.service.js';
+import { DueIndex } from '../pool/due.index.js';
 import { PoolUpkeep } from '../pool/pool.upkeep.js';
 import { redisProviders } from '../redis/redis.providers.js';
 import type { RedisOptions } from '../redis/redis.options.js';
@@ -82,7 +84,9 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     MemberImporter,
     MemberJudging,
     MemberReturns,
+    DueIndex,
     PoolUpkeep,
+    OutcomeService,
     PoolService,
     MemberSurvey,
     ExplainService,

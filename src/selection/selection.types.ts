@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { targetSchema } from '../eligibility/target.schema.js';
 import type { Labels } from '../pool/member.js';
 import { labelsSchema, memberIdSchema } from '../pool/member.schema.js';
 
@@ -46,14 +47,9 @@ const requestSchema = z.strictObject({
     .optional()
     .describe('Ids of members that are not wanted')
     .meta({ example: ['http://192.0.2.7:8080'] }),
-  target: z
-    .string()
-    .min(1)
-    .max(253)
-    .regex(NO_CONTROL, CONTROL_RULE)
+  target: targetSchema
     .optional()
-    .describe('What the member is to be used on: one that is banned there is not selected')
-    .meta({ example: 'example.com' }),
+    .describe('What the member is to be used on: one that is banned there is not selected'),
   session: z
     .string()
     .min(1)

@@ -99,7 +99,7 @@ describe.each(['least-assigned', 'least-recently-used', 'random', 'least-concurr
     await setup.app.pools.patchMember(POOL, String(first), { state: 'eligible' });
     expect(await picks(9, { session: 's' })).toEqual({ [String(second)]: 9 });
     const others = new Set<string | null>();
-    for (let n = 0; n < 30; n++) others.add(await pick({ session: `other ${n}` }));
+    for (let n = 0; n < 120; n++) others.add(await pick({ session: `other ${n}` }));
     expect(others.size).toBe(4);
   });
 

@@ -1,18 +1,9 @@
 import { z } from 'zod';
 import type { WithdrawalReason } from '../../pool/member.js';
 import { labelsSchema, memberIdSchema } from '../../pool/member.schema.js';
+import { targetSchema } from '../target.schema.js';
 
-const MAX_TARGET_LENGTH = 253;
 const MAX_EXCLUDED = 1_000;
-const TARGET_RULE = `must be 1 to ${MAX_TARGET_LENGTH} characters, none of them a control character`;
-
-export const targetSchema = z
-  .string(TARGET_RULE)
-  .min(1, TARGET_RULE)
-  .max(MAX_TARGET_LENGTH, TARGET_RULE)
-  .regex(/^[^\p{Cc}\p{Cs}]*$/u, TARGET_RULE)
-  .describe('What the member is used for; bans at it count')
-  .meta({ example: 'example.com' });
 
 /** What a selection would ask for; all of it may be absent. */
 export const explainRequestSchema = z.strictObject({

@@ -7,7 +7,7 @@ import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { serverTimeMs } from '../../redis/server.time.js';
 import type { PoolConfig } from '../strategies/selection.strategy.js';
-import { leaseIdOf, readLeaseId, readLeaseName } from './lease.name.js';
+import { type LeaseName, leaseIdOf, readLeaseId, readLeaseName } from './lease.name.js';
 import type { LeaseView } from './lease.types.js';
 
 interface LiveLease {
@@ -39,6 +39,12 @@ export class LeaseCatalogue {
     if (!name || !found || Number(found) <= (await serverTimeMs(this.redis))) throw new LeaseNotFoundError(pool.name);
     const [view] = await this.view(pool, [{ name, expiresMs: Number(found) }]);
     return view as LeaseView;
+  }
+
+  /** What a live lease was made for; undefined where that is nothing in particular. */
+  async targetOf({ keys }: PoolConfig, { name }: LeaseName): Promise<string | undefined> {
+    const note = await redisCall(this.redis.hget(keys.notes, `m${name.slice(0, 22)}`));
+    return note?.split('\n')[2];
   }
 
   /** Those that expire later than the one given, or at the same time and are named after it. */

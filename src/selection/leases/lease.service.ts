@@ -1,4 +1,6 @@
 import { Injectable } from '@nestjs/common';
+import { OutcomeService } from '../../eligibility/health/outcome.service.js';
+import type { OutcomeName } from '../../eligibility/health/outcome.types.js';
 import { LeaseEndedError, LeaseExpiredError, LeaseNotFoundError, StaleFenceError } from '../../errors/domain.errors.js';
 import { parseInput } from '../../errors/parse.input.js';
 import type { Page, PageRequest } from '../../pool/page.js';
@@ -26,6 +28,7 @@ export class LeaseService {
   constructor(
     private readonly access: PoolAccess,
     private readonly catalogue: LeaseCatalogue,
+    private readonly outcomes: OutcomeService,
   ) {}
 
   /** @throws LeaseNotFoundError | LeaseEndedError | LeaseExpiredError | StaleFenceError | NoLeaseLifecycleError */
@@ -34,8 +37,12 @@ export class LeaseService {
     id: string,
     completion?: Completion,
   ): Promise<{ status: 'completed' | 'already-completed' }> {
-    const fence = completion === undefined ? undefined : parseInput(completionSchema, completion).fence;
+    const checked = completion === undefined ? {} : parseInput(completionSchema, completion);
+    const { outcome, fence } = checked;
+    // The lease knows its target only while it lives.
+    const target = outcome === 'banned' ? (checked.target ?? (await this.targetOf(pool, id))) : undefined;
     const isNow = await this.end(pool, id, 'completed', fence);
+    if (isNow && outcome !== undefined) await this.report(pool, id, outcome, target);
     return { status: isNow ? 'completed' : 'already-completed' };
   }
 
@@ -82,6 +89,20 @@ export class LeaseService {
 
   get(pool: string, id: string): Promise<LeaseView> {
     return this.access.withLifecycle(pool, (config) => this.catalogue.get(config, id));
+  }
+
+  private targetOf(pool: string, id: string): Promise<string | undefined> {
+    return this.access.withLifecycle(pool, (config) => this.catalogue.targetOf(config, nameOf(pool, id)));
+  }
+
+  /** A success is only of use to a pool with health rules; a copy of its settings that is old misses one at most. */
+  private async report(pool: string, id: string, outcome: OutcomeName, target: string | undefined): Promise<void> {
+    const { memberId, fence } = nameOf(pool, id);
+    const isOfUse =
+      outcome !== 'success' ||
+      (await this.access.withLifecycle(pool, (config) => Promise.resolve(config.settings.health !== null)));
+    // A fence is the server's clock in microseconds, or a little more where leases came faster than that.
+    if (isOfUse) await this.outcomes.takeIn(pool, [{ id: memberId, outcome, target, beganMs: fence / 1_000 }]);
   }
 
   /** @returns whether it ended now; false when it had ended the same way before */

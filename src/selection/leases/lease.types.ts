@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { latencySchema, outcomeNameSchema } from '../../eligibility/health/outcome.types.js';
+import { targetSchema } from '../../eligibility/target.schema.js';
 
 /** How a lease ended. */
 export type LeaseEnding = 'completed' | 'abandoned' | 'expired' | 'forced';
@@ -15,7 +17,9 @@ const fence = z
   .meta({ example: 1_767_225_600_000_000 });
 
 export const completionSchema = z.strictObject({
-  outcome: z.enum(['success', 'failure', 'banned']).optional().describe('How the work went'),
+  outcome: outcomeNameSchema.optional(),
+  target: targetSchema.optional().describe('What the member was used on; absent: the target of the selection'),
+  latencyMs: latencySchema.optional(),
   fence,
 });
 export type Completion = z.input<typeof completionSchema>;
