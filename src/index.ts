@@ -16,6 +16,16 @@ export type {
 export { EligibleMembers } from './selection/eligible.members.js';
 export { StrategyRegistry } from './selection/strategies/strategy.registry.js';
 export { SelectionStrategyProvider } from './selection/strategies/selection-strategy.decorator.js';
+export { MemberProberProvider } from './eligibility/probe/member-prober.decorator.js';
+export type {
+  FailedProbe,
+  MemberProber,
+  MemberToProbe,
+  ProbeContext,
+  ProbeFailure,
+  ProbeResult,
+} from './eligibility/probe/member.prober.js';
+export type { ProbeSettings } from './eligibility/probe/probe.settings.js';
 export { PoolOutdatedError } from './selection/pool.outdated.error.js';
 export type { MemberIndex, PoolConfig, SelectionStrategy } from './selection/strategies/selection.strategy.js';
 export type { SelectionOptionsInput } from './selection/selection.options.js';

@@ -3,6 +3,7 @@ import { HealthController } from './health.controller.js';
 import { LeasesController } from './leases.controller.js';
 import { MembersController } from './members.controller.js';
 import { PoolsController } from './pools.controller.js';
+import { ProbesController } from './probes.controller.js';
 import { SelectionsController } from './selections.controller.js';
 
 /** The REST API, for any Nest application: `RestModule.register(SelectionModule.forRoot({ … }))`. */
@@ -13,7 +14,14 @@ export class RestModule {
     return {
       module: RestModule,
       imports: [selection],
-      controllers: [PoolsController, MembersController, SelectionsController, LeasesController, HealthController],
+      controllers: [
+        PoolsController,
+        MembersController,
+        ProbesController,
+        SelectionsController,
+        LeasesController,
+        HealthController,
+      ],
     };
   }
 }

@@ -7,6 +7,7 @@ import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
+import { DueIndex } from './due.index.js';
 import { IMPORT_LOCK_TTL_MS, withImportLock } from './import.lock.js';
 import { type ListEntry, type ListFormat, PROXY_SCHEMES } from './lists/member.list.js';
 import { readList } from './lists/read.list.js';
@@ -79,6 +80,7 @@ export class MemberImporter {
     private readonly scripts: PoolScripts,
     private readonly catalogue: MemberCatalogue,
     private readonly tags: PasswordTags,
+    private readonly due: DueIndex,
   ) {}
 
   /**
@@ -117,6 +119,7 @@ export class MemberImporter {
       while (next < members.length) {
         const step = members.slice(next, (next += STEP));
         const [word, ...counts] = await this.scripts.judgeAndRun('import', pool, async (known) => {
+          if (known.settings.candidates === 'probe') await this.due.register(pool);
           const judged = await this.judge(known, step);
           return [known.rules.fingerprint, token, IMPORT_LOCK_TTL_MS, dryRun ? '1' : '0', ...judged];
         });

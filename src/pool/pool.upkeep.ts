@@ -1,34 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { ProbeRunner } from '../eligibility/probe/probe.runner.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
-import { redisCall } from '../redis/redis.call.js';
-import type { RedisClient } from '../redis/redis.client.js';
-import { REDIS_CLIENT } from '../redis/redis.tokens.js';
-import { KeyNames, dueEntry } from '../selection/key.names.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
 import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
+import { DueIndex } from './due.index.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 
-/** By then what is about to be written has been written. */
-const SOON_MS = 1_000;
 /** How long a call waits for another process that does what is due. */
 const OTHERS_MS = 10_000;
 const OTHERS_LOOK_MS = 50;
 
-/** Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that have changed. */
+/**
+ * Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that
+ * have changed, members that are to be probed.
+ */
 @Injectable()
 export class PoolUpkeep implements OnModuleInit {
   constructor(
-    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
-    private readonly names: KeyNames,
+    private readonly due: DueIndex,
     private readonly directory: PoolDirectory,
     private readonly registry: StrategyRegistry,
     private readonly ticker: DueTicker,
     private readonly judging: MemberJudging,
     private readonly returns: MemberReturns,
+    private readonly probes: ProbeRunner,
   ) {}
 
   onModuleInit(): void {
@@ -58,17 +57,17 @@ export class PoolUpkeep implements OnModuleInit {
 
   /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
   register(pool: string): Promise<void> {
-    return this.expect(pool, Date.now() + SOON_MS);
+    return this.due.register(pool);
   }
 
   /** Has somebody look at the pool at that time, in ms by the server's clock, if not before. */
-  async expect(pool: string, atMs: number): Promise<void> {
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
+  expect(pool: string, atMs: number): Promise<void> {
+    return this.due.expect(pool, atMs);
   }
 
   private stepOf(pool: StoredPool): UpkeepStep {
     const strategy = this.registry.get(pool.settings.strategy);
-    const steps = [this.judging.stepOf(pool), this.returns.stepOf(pool)];
+    const steps = [this.judging.stepOf(pool), this.returns.stepOf(pool), this.probes.stepOf(pool)];
     if (hasLifecycle(strategy)) steps.push(() => strategy.tick(pool));
     return together(steps);
   }

@@ -1,8 +1,14 @@
 import { ConfigurableModuleBuilder, Module } from '@nestjs/common';
 import { DiscoveryModule } from '@nestjs/core';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { OwnAddresses } from '../eligibility/probe/own.addresses.js';
+import { ProbeClaims } from '../eligibility/probe/probe.claims.js';
+import { ProbeRunner } from '../eligibility/probe/probe.runner.js';
+import { ProberRegistry } from '../eligibility/probe/prober.registry.js';
+import { ProxyProber } from '../eligibility/probe/proxy.prober.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { parseInput } from '../errors/parse.input.js';
+import { DueIndex } from '../pool/due.index.js';
 import { MemberCatalogue } from '../pool/member.catalogue.js';
 import { MemberImporter } from '../pool/member.importer.js';
 import { PasswordTags } from '../pool/password.tags.js';
@@ -78,6 +84,12 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     MemberImporter,
     MemberJudging,
     MemberReturns,
+    DueIndex,
+    { provide: ProxyProber, useFactory: () => new ProxyProber() },
+    ProberRegistry,
+    OwnAddresses,
+    ProbeClaims,
+    ProbeRunner,
     PoolUpkeep,
     PoolService,
     EligibleMembers,

@@ -37,7 +37,8 @@ export class MemberJudging {
       ]);
       after = word === '' && last !== '' ? last : null;
       if (word !== '') return { more: false, nextMs: Date.now() + AGAIN_MS };
-      return { more: after !== null, nextMs: after === null ? null : Date.now() };
+      // What the last step made due is for the next look.
+      return { more: after !== null, nextMs: Date.now() };
     };
   }
 
