@@ -7,7 +7,6 @@ import { withinTime } from './time.limit.js';
 export const PROBE_GRACE_MS = 5_000;
 const MAX_EVIDENCE_LENGTH = 300;
 /** What is not to be in one line of text. */
-// eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g;
 
 /** What a probe means for its member, and why in words; there are none where nothing is to be said. */

@@ -32,6 +32,7 @@ export class ProbeRunner implements BeforeApplicationShutdown {
   private readonly runs = new Map<string, ProbeRun>();
   /** Pools in which members are due that this process has not claimed, in the order of their turns. */
   private readonly hungry = new Set<string>();
+  /** Probers that this process does not have, and has said so. */
   private readonly missed = new Set<string>();
   private underWay = 0;
   private isFeeding = false;
@@ -96,8 +97,8 @@ export class ProbeRunner implements BeforeApplicationShutdown {
   private idleMs(pool: string, settings: ProbeSettings): number {
     if (this.closing.signal.aborted) return OTHERS_MS;
     if (this.probers.find(settings.prober)) return this.own.outageMs(settings);
-    if (!this.missed.has(pool)) {
-      this.missed.add(pool);
+    if (!this.missed.has(settings.prober)) {
+      this.missed.add(settings.prober);
       this.logger.warn(`Pool "${pool}" is probed by "${settings.prober}", which this process does not have`);
     }
     return OTHERS_MS;

@@ -1,24 +1,14 @@
-import { afterEach, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import { closedPort, startHangingProxy, startHttpProxy, startParrotProxy } from '../../support/proxies.js';
 import { allProbed, giveProbedPool, probedMember } from '../../support/probed.pool.js';
+import { useRunning } from '../../support/running.servers.js';
 import { SocksServer } from '../../support/socks.server.js';
 import { TargetServer } from '../../support/target.server.js';
 import { useSelection } from '../../support/use.selection.js';
 import { waitUntil } from '../../support/wait.until.js';
 
 const setup = useSelection();
-const started: { stop(): Promise<void> }[] = [];
-
-afterEach(async () => {
-  await Promise.all(started.splice(0).map((server) => server.stop()));
-});
-
-/** Stops it when the test has ended. */
-async function running<T extends { stop(): Promise<void> }>(starting: Promise<T>): Promise<T> {
-  const server = await starting;
-  started.push(server);
-  return server;
-}
+const running = useRunning();
 
 const state = (id: string) => probedMember(setup.app, setup.redis, id);
 
