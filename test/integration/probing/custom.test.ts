@@ -88,15 +88,6 @@ test('a process that does not have the prober leaves the pool to one that does',
   await waitUntil(async () => (await setup.app.pools.getMember('shop', 'good')).reason === null);
 });
 
-test('two probers of one name stop the application', async () => {
-  @MemberProberProvider()
-  @Injectable()
-  class SecondProber extends AccountProber {}
-  await expect(startSelection(setup.server.url, [AccountProber, SecondProber])).rejects.toThrow(
-    'Two probers are named "account".',
-  );
-});
-
 let certificate: Certificate;
 
 /** The built-in prober, which believes the certificate of these tests. */
