@@ -126,6 +126,42 @@ test('changed settings are tried soon, and a probe by the old ones that is under
   expect(await state('a')).toEqual({ reason: 'unhealthy', evidence: expect.stringContaining('probe: body: ') });
 });
 
+test('a result that comes between a change of the settings and what follows from it does not count', async () => {
+  const { app, redis } = setup;
+  const target = await running(TargetServer.start());
+  const proxy = await running(startHttpProxy());
+  const held: (() => void)[] = [];
+  target.respond = (_request, response) => void held.push(() => response.end('old'));
+  await giveProbedPool(app, { url: target.url }, [{ id: 'a', value: `http://127.0.0.1:${proxy.port}` }]);
+  await waitUntil(() => held.length === 1, { what: 'the first probe to be under way' });
+  const changed = (await app.pools.get('shop')).probe;
+  await redis.hset('evenhand:{shop}:settings', 'probe', JSON.stringify({ ...changed, bodyPattern: '^new' }));
+  held[0]!();
+  await waitUntil(() => held.length === 2, { what: 'a probe by the new settings' });
+  expect((await state('a')).reason).toBe('candidate');
+  held[1]!();
+  await allProbed(app, redis);
+  expect((await state('a')).reason).toBe('unhealthy');
+});
+
+test('probes that are asked for leave alone what is being probed', async () => {
+  const { app } = setup;
+  const target = await running(TargetServer.start());
+  const proxy = await running(startHttpProxy());
+  const held: (() => void)[] = [];
+  target.respond = (_request, response) => void held.push(() => response.end('ok'));
+  const values = ['a', 'b'].map((id) => ({ id, value: `http://${id}:p@127.0.0.1:${proxy.port}` }));
+  await giveProbedPool(app, { url: target.url, concurrency: 1 }, values);
+  await waitUntil(() => held.length === 1, { what: 'the first probe to be under way' });
+  expect(await app.pools.scheduleProbes('shop')).toEqual({ scheduled: 1 });
+  held[0]!();
+  await waitUntil(() => held.length === 2, { what: 'the second probe to be under way' });
+  expect((await app.pools.get('shop')).members.eligible).toBe(1);
+  held[1]!();
+  await waitUntil(async () => (await app.pools.get('shop')).members.eligible === 2);
+  expect(target.requests).toHaveLength(2);
+});
+
 test('an exit address is compared with the own one; where that cannot be found, nobody is judged', async () => {
   const { app, redis } = setup;
   const target = await running(TargetServer.start());
