@@ -55,7 +55,7 @@ export class ProbeRun {
     const found = await this.verdictOn(member);
     onDone();
     this.underWay -= 1;
-    this.logger.debug(`Pool "${this.pool}": ${found.verdict} ${found.evidence}`);
+    this.logger.debug(`Pool "${this.pool}": ${found.evidence === '' ? found.verdict : found.evidence}`);
     this.outcomes.push({ id: member.id, claim, ...found });
     this.settling ??= this.settle();
   }

@@ -40,7 +40,7 @@ test('each kind of proxy becomes eligible, or unhealthy for the right reason', a
   };
   await giveProbedPool(
     app,
-    { url: target.url, timeoutMs: 1_000 },
+    { url: target.url, timeoutMs: 3_000 },
     Object.entries(members).map(([id, value]) => ({ id, value })),
   );
   await allProbed(app, redis);
@@ -58,7 +58,7 @@ test('each kind of proxy becomes eligible, or unhealthy for the right reason', a
     socks5: eligible,
     'socks5h with password': eligible,
     refusing: unhealthy(/^probe: refused: /),
-    hanging: unhealthy(/^probe: timeout: .*1000 ms/),
+    hanging: unhealthy(/^probe: timeout: .*3000 ms/),
     rubbish: unhealthy(/^probe: protocol: /),
     'wrong password': unhealthy(/^probe: authentication: .*407/),
     'wrong socks password': unhealthy(/^probe: authentication: /),

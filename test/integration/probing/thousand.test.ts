@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals';
 import { closedPort, startHangingProxy, startHttpProxy, startParrotProxy } from '../../support/proxies.js';
 import { allProbed, evidenceOf, giveProbedPool } from '../../support/probed.pool.js';
 import { useRunning } from '../../support/running.servers.js';
-import { type SelectionApp, startSelection } from '../../support/selection.app.js';
+import { type SelectionApp, importMembers, startSelection } from '../../support/selection.app.js';
 import { TargetServer } from '../../support/target.server.js';
 import { useSelection } from '../../support/use.selection.js';
 import { waitUntil } from '../../support/wait.until.js';
@@ -33,7 +33,7 @@ test('of 1,000 candidates at once each gets the right verdict, with bounded conc
   }));
 
   const progress: { waiting: number; running: number }[] = [];
-  await giveProbedPool(app, { url: target.url, timeoutMs: 3_000, concurrency: CONCURRENCY }, members);
+  await giveProbedPool(app, { url: target.url, timeoutMs: 8_000, concurrency: CONCURRENCY }, members);
   await waitUntil(
     async () => {
       const { probes, members: counts } = await app.pools.get('shop');
@@ -73,4 +73,23 @@ test('several processes share the work: each member is probed once, and the conc
   } finally {
     await Promise.all(others.map((other) => other.close()));
   }
+});
+
+test('a process does 256 probes at once over all pools, and a large pool does not keep a small one waiting', async () => {
+  const { app } = setup;
+  const target = await running(TargetServer.start());
+  const hanging = await running(startHangingProxy());
+  const working = await running(startHttpProxy());
+  const members = Array.from({ length: 600 }, (_, n) => ({
+    id: `m${n}`,
+    value: `http://u${n}:p@127.0.0.1:${hanging.port}`,
+  }));
+  await giveProbedPool(app, { url: target.url, timeoutMs: 4_000, concurrency: 1_000 }, members);
+  await waitUntil(() => hanging.openNow === 256, { what: 'the process to be busy with the large pool' });
+  await app.pools.put('small', { candidates: 'probe', probe: { url: target.url } });
+  await importMembers(app, 'small', [{ id: 'a', value: `http://127.0.0.1:${working.port}` }]);
+  await waitUntil(async () => (await app.pools.get('small')).members.eligible === 1);
+  expect(await setup.redis.hget('evenhand:{shop}:reasons', 'candidate')).not.toBeNull();
+  await allProbed(app, setup.redis);
+  expect([hanging.mostOpen, hanging.connections]).toEqual([256, 600]);
 });
