@@ -16,6 +16,16 @@ export type {
 export { EligibleMembers } from './selection/eligible.members.js';
 export { StrategyRegistry } from './selection/strategies/strategy.registry.js';
 export { SelectionStrategyProvider } from './selection/strategies/selection-strategy.decorator.js';
+export { MemberProberProvider } from './eligibility/probe/member-prober.decorator.js';
+export type {
+  FailedProbe,
+  MemberProber,
+  MemberToProbe,
+  ProbeContext,
+  ProbeFailure,
+  ProbeResult,
+} from './eligibility/probe/member.prober.js';
+export type { ProbeSettings } from './eligibility/probe/probe.settings.js';
 export { PoolOutdatedError } from './selection/pool.outdated.error.js';
 export type { MemberIndex, PoolConfig, SelectionStrategy } from './selection/strategies/selection.strategy.js';
 export type { SelectionOptionsInput } from './selection/selection.options.js';
@@ -38,6 +48,8 @@ export type { ImportOptions, ImportReport, MemberSource } from './pool/member.im
 export type { ListFormat } from './pool/lists/member.list.js';
 export type { Page, PageRequest } from './pool/page.js';
 
+export { OutcomeService } from './eligibility/health/outcome.service.js';
+export type { Outcome, OutcomeBatch, OutcomeResult } from './eligibility/health/outcome.types.js';
 export { ExplainService } from './eligibility/explain/explain.service.js';
 export type { Explanation, ExplainRequest, MatchCounts } from './eligibility/explain/explain.types.js';
 

@@ -49,14 +49,17 @@ local function given(at, record)
 end
 
 -- A change of weight or capacity keeps the member's score and its number of selections. Another value is another resource,
--- which is to be probed anew.
+-- which is to be probed anew, and at once: a probe of the old one that is under way does not count.
 local function update(id, record, facts, was, value)
   local changed = record.weight
   record.weight = was.weight
   local score, assigned, _, reason = standingOf(index, id, record)
   record.weight = changed
   was.reason = reason
-  if isProbed and record.value ~= value then facts.probe, facts.evidence = 'c', '' end
+  if isProbed and record.value ~= value then
+    facts.probe, facts.evidence = 'c', ''
+    redis.call('ZREM', probes, id)
+  end
   reconsider(index, id, record, facts, was, score, assigned)
 end
 

@@ -22,7 +22,12 @@ export const poolSchema: z.ZodType<PoolView> = poolSettingsSchema.extend({
   assigned: count.describe('How many selections the pool has made'),
   inFlight: count.describe('Live leases'),
   waiters: count,
+  probes: z.object({
+    waiting: count.describe('Candidates and unhealthy members that are to be probed, now or later'),
+    running: count,
+  }),
 });
+export const scheduledProbesSchema = z.object({ scheduled: count.describe('How many members are due') });
 export const poolPageSchema = z.object({ pools: z.array(poolSchema), nextCursor: cursor });
 
 const withdrawalReason = z.enum(['candidate', 'disabled', 'cooling', 'unhealthy', 'policy']);

@@ -5,6 +5,7 @@ import { LeasesController } from './leases.controller.js';
 import { MembersController } from './members.controller.js';
 import { OutcomesController } from './outcomes.controller.js';
 import { PoolsController } from './pools.controller.js';
+import { ProbesController } from './probes.controller.js';
 import { SelectionsController } from './selections.controller.js';
 
 /** The REST API, for any Nest application: `RestModule.register(SelectionModule.forRoot({ … }))`. */
@@ -20,6 +21,7 @@ export class RestModule {
         MembersController,
         OutcomesController,
         ExplainController,
+        ProbesController,
         SelectionsController,
         LeasesController,
         HealthController,

@@ -7,6 +7,7 @@ import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { basisOf, readRecord, writeLabels } from '../selection/member.record.js';
+import { DueIndex } from './due.index.js';
 import { IMPORT_LOCK_TTL_MS, withImportLock } from './import.lock.js';
 import { type ListEntry, type ListFormat, PROXY_SCHEMES } from './lists/member.list.js';
 import { readList } from './lists/read.list.js';
@@ -15,7 +16,6 @@ import { HISTORY_MAX, MemberCatalogue, capacityArgument } from './member.catalog
 import { PasswordTags } from './password.tags.js';
 import type { StoredPool } from './pool.directory.js';
 import { PoolScripts, type ScriptArgs } from './pool.scripts.js';
-import { DueIndex } from './due.index.js';
 
 /** Members in one step: a step holds Redis for about two milliseconds. */
 const STEP = 250;

@@ -4,12 +4,12 @@ import type { RedisClient } from '../redis/redis.client.js';
 import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { type IndexFragment, loadScript } from '../redis/script.loader.js';
-import { catalogueKeys } from '../selection/key.names.js';
+import { type PoolKeys, catalogueKeys } from '../selection/key.names.js';
 import type { MemberIndex } from '../selection/strategies/selection.strategy.js';
 import { PoolDirectory, type StoredPool } from './pool.directory.js';
 
 export type ScriptArgs = readonly (string | number)[];
-type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return' | 'outcome';
+type CatalogueScript = 'import' | 'patch' | 'remove' | 'read' | 'judge' | 'return' | 'outcome' | 'probe-settle';
 /** What a script says first: '' when it did its work, or why it did not. */
 type Reply = readonly [word: string, ...rest: (string | number)[]];
 /** What a script says when it is to be called again with the pool as it is by then. */
@@ -36,10 +36,16 @@ export class PoolScripts {
    * Runs a script of the catalogue with the pool's strategy as its first argument. A copy of the pool that turns out to be
    * old is read again.
    *
+   * @param further keys that the script takes behind those of the index
    * @throws PoolNotFoundError when there is no such pool
    */
-  async run(script: CatalogueScript, pool: string, args: ScriptArgs): Promise<Reply> {
-    return this.judgeAndRun(script, pool, () => Promise.resolve(args));
+  async run(
+    script: CatalogueScript,
+    pool: string,
+    args: ScriptArgs,
+    further: readonly (keyof PoolKeys)[] = [],
+  ): Promise<Reply> {
+    return this.judgeAndRun(script, pool, () => Promise.resolve(args), further);
   }
 
   /**
@@ -52,10 +58,11 @@ export class PoolScripts {
     script: CatalogueScript,
     pool: string,
     judge: (pool: StoredPool) => Promise<ScriptArgs>,
+    further: readonly (keyof PoolKeys)[] = [],
   ): Promise<Reply> {
     let known = this.directory.recall(pool) ?? (await this.settled(pool));
     for (let attempts = 0, changes = 0; attempts < MAX_ATTEMPTS && changes < MAX_CHANGES;) {
-      const reply = await this.runOnce(script, known, await judge(known));
+      const reply = await this.runOnce(script, known, await judge(known), further);
       if (reply[0] === 'CHANGED') {
         changes++;
       } else if (OUTDATED.includes(reply[0])) {
@@ -80,9 +87,14 @@ export class PoolScripts {
     return this.directory.read(name);
   }
 
-  private async runOnce(script: string, pool: StoredPool, args: ScriptArgs): Promise<Reply> {
+  private async runOnce(
+    script: CatalogueScript,
+    pool: StoredPool,
+    args: ScriptArgs,
+    further: readonly (keyof PoolKeys)[],
+  ): Promise<Reply> {
     const { strategy } = pool.settings;
-    const keys = [...catalogueKeys(pool.keys), ...pool.indexKeys];
+    const keys = [...catalogueKeys(pool.keys), ...pool.indexKeys, ...further.map((key) => pool.keys[key])];
     const composed = this.compose(`pool/${script}.lua`, [this.directory.indexOf(strategy)]);
     return (await composed.run(this.redis, keys, [strategy, ...args])) as Reply;
   }

@@ -1,5 +1,7 @@
 import { Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
 import { PoolBusyError, RedisUnavailableError, ValidationFailedError } from '../errors/domain.errors.js';
+import { ProbeClaims } from '../eligibility/probe/probe.claims.js';
+import { ProberRegistry } from '../eligibility/probe/prober.registry.js';
 import { rulesFingerprint } from '../eligibility/rules/member.rules.js';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
@@ -43,6 +45,8 @@ export interface PoolView extends PoolSettings {
   assigned: number;
   inFlight: number;
   waiters: number;
+  /** Candidates and unhealthy members that are being probed, and those that are to be, now or later. */
+  probes: { waiting: number; running: number };
 }
 
 /** Creates pools, changes their settings, shows and deletes them. */
@@ -59,6 +63,8 @@ export class PoolService implements OnApplicationBootstrap {
     private readonly due: DueIndex,
     private readonly importer: MemberImporter,
     private readonly catalogue: MemberCatalogue,
+    private readonly probers: ProberRegistry,
+    private readonly probes: ProbeClaims,
   ) {}
 
   /** @throws StrategyUnknownError at start, rather than at the first new pool */
@@ -74,9 +80,10 @@ export class PoolService implements OnApplicationBootstrap {
   async put(name: string, changes: PoolChanges = {}): Promise<{ created: boolean; pool: PoolView }> {
     const checked = parseInput(poolChangesSchema, changes);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
-      const outcome = await this.putOnce(name, checked);
+      const { outcome, isProbedAnew } = await this.putOnce(name, checked);
       if (outcome === 'STALE' || outcome === 'MOVING') continue;
       if (outcome === 'BUSY') throw new PoolBusyError(name);
+      if (isProbedAnew) await this.probes.schedule(this.names.pool(name), { anew: true });
       await this.upkeep.catchUp(name);
       return { created: outcome === 'CREATED', pool: await this.get(name) };
     }
@@ -123,12 +130,14 @@ export class PoolService implements OnApplicationBootstrap {
    *
    * @throws PoolNotFoundError | ImportRunningError | EmptySourceError | ColumnsUnknownError | ValidationFailedError
    */
-  importMembers(
+  async importMembers(
     pool: string,
     sources: MemberSource | readonly MemberSource[],
     options?: ImportOptions,
   ): Promise<ImportReport> {
-    return this.importer.import(pool, [sources].flat(), options);
+    const report = await this.importer.import(pool, [sources].flat(), options);
+    await this.expectProbes(pool);
+    return report;
   }
 
   /** Members in the order of the bytes of their ids. @throws PoolNotFoundError */
@@ -148,6 +157,7 @@ export class PoolService implements OnApplicationBootstrap {
     await this.due.register(pool);
     const member = await this.catalogue.patch(pool, id, checked);
     if (member.returnsAt !== null) await this.due.expect(pool, Date.parse(member.returnsAt));
+    await this.expectProbes(pool);
     return member;
   }
 
@@ -156,12 +166,31 @@ export class PoolService implements OnApplicationBootstrap {
     return this.catalogue.remove(pool, id, options);
   }
 
-  private async putOnce(name: string, changes: CheckedChanges): Promise<unknown> {
+  /**
+   * Has all candidates and unhealthy members of a pool probed soon, those aside that are being probed.
+   *
+   * @throws PoolNotFoundError
+   */
+  async scheduleProbes(name: string): Promise<{ scheduled: number }> {
+    const { keys } = await this.scripts.settled(name);
+    await this.due.register(name);
+    const scheduled = await this.probes.schedule(keys);
+    await this.expectProbes(name);
+    return { scheduled };
+  }
+
+  /** Has somebody look at once whether there is a member to probe. */
+  private async expectProbes(name: string): Promise<void> {
+    if (this.directory.recall(name)?.settings.probe) await this.due.expect(name, 0);
+  }
+
+  private async putOnce(name: string, changes: CheckedChanges): Promise<{ outcome: unknown; isProbedAnew: boolean }> {
     const known = await this.directory.find(name);
     if (known?.leaving) await this.scripts.settled(name);
     const settings = mergeSettings(known?.settings ?? defaultSettings(this.options.defaultStrategy), changes);
     requireTtlWithinMax(settings);
     requireProbe(settings);
+    this.probers.require(settings.probe);
     const wanted = this.directory.configOf(name, settings);
     const current = known ?? wanted;
     const [from, to] = [current, wanted].map(({ settings: each }) => this.directory.indexOf(each.strategy));
@@ -173,9 +202,10 @@ export class PoolService implements OnApplicationBootstrap {
       ...settingsFields(known ? changes : settings),
       ...(await this.reseating(name, settings.strategy, changes)),
     ];
-    if (rulesFingerprint(settings) !== known?.rules.fingerprint) await this.due.register(name);
+    const isProbedAnew = known !== undefined && isOtherProbe(known.settings, settings);
+    if (isProbedAnew || rulesFingerprint(settings) !== known?.rules.fingerprint) await this.due.register(name);
     await redisCall(this.redis.zadd(this.names.pools(), 0, name));
-    return PUT.run(this.redis, keys, [
+    const outcome = await PUT.run(this.redis, keys, [
       known?.settings.strategy ?? '',
       settings.strategy,
       sameKind ? '1' : '0',
@@ -184,6 +214,7 @@ export class PoolService implements OnApplicationBootstrap {
       writeFilters(settings.filters),
       ...fields,
     ]);
+    return { outcome, isProbedAnew };
   }
 
   /**
@@ -204,7 +235,7 @@ export class PoolService implements OnApplicationBootstrap {
 
   private async view({ name, settings, keys }: StoredPool): Promise<PoolView> {
     const { redis } = this;
-    const [eligible, withdrawn, counted, lent, inFlight, waiters] = await redisCall(
+    const [eligible, withdrawn, counted, lent, inFlight, waiters, toProbe, probing] = await redisCall(
       Promise.all([
         redis.zcard(keys.eligible),
         redis.zcard(keys.withdrawn),
@@ -212,6 +243,8 @@ export class PoolService implements OnApplicationBootstrap {
         redis.hget(keys.settings, 'sequence'),
         redis.zcard(keys.leases),
         redis.zcard(keys.waiters),
+        redis.zcard(keys.probes),
+        redis.zcard(keys.probing),
       ]),
     );
     return {
@@ -221,6 +254,8 @@ export class PoolService implements OnApplicationBootstrap {
       assigned: Number(counted ?? 0) + Number(lent ?? 0),
       inFlight,
       waiters,
+      // The probe of a member that was removed meanwhile runs on.
+      probes: { waiting: Math.max(0, toProbe - probing), running: probing },
     };
   }
 }
@@ -235,4 +270,8 @@ function requireProbe({ candidates, probe }: PoolSettings): void {
   if (candidates === 'trust' || probe) return;
   const message = 'must be set where candidates are to be probed';
   throw new ValidationFailedError(`"probe" ${message}.`, [{ path: 'probe', message }]);
+}
+
+function isOtherProbe(one: PoolSettings, other: PoolSettings): boolean {
+  return JSON.stringify(one.probe) !== JSON.stringify(other.probe);
 }

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { ProbeRunner } from '../eligibility/probe/probe.runner.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { DueTicker } from '../selection/leases/due.ticker.js';
 import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
@@ -12,7 +13,10 @@ import { NOTHING_DUE, type UpkeepStep, together } from './upkeep.step.js';
 /** When a call looks again that waits for another process which judges the members of a pool. */
 const OTHERS_LOOK_MS = 50;
 
-/** Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that have changed. */
+/**
+ * Does what is due in pools: expiries of leases, room that a raised capacity makes, cooldowns that end, rules that
+ * have changed, members that are to be probed.
+ */
 @Injectable()
 export class PoolUpkeep implements OnModuleInit {
   constructor(
@@ -22,6 +26,7 @@ export class PoolUpkeep implements OnModuleInit {
     private readonly ticker: DueTicker,
     private readonly judging: MemberJudging,
     private readonly returns: MemberReturns,
+    private readonly probes: ProbeRunner,
   ) {}
 
   onModuleInit(): void {
@@ -51,7 +56,7 @@ export class PoolUpkeep implements OnModuleInit {
 
   private stepOf(pool: StoredPool): UpkeepStep {
     const strategy = this.registry.get(pool.settings.strategy);
-    const steps = [this.judging.stepOf(pool), this.returns.stepOf(pool)];
+    const steps = [this.judging.stepOf(pool), this.returns.stepOf(pool), this.probes.stepOf(pool)];
     if (hasLifecycle(strategy)) steps.push(() => strategy.tick(pool));
     return together(steps);
   }

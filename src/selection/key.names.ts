@@ -29,7 +29,7 @@ export interface PoolKeys {
   returns: string;
   /** Sorted set: id of a candidate or unhealthy member -> when it is to be probed, in milliseconds. */
   probes: string;
-  /** Sorted set: id of a member that is being probed -> until when that is left to whoever does it, in milliseconds. */
+  /** Sorted set: claim and id of a member that is being probed -> when the claim ends, in milliseconds. */
   probing: string;
   /** Sorted set, all scores 0: the views of the pool's filters; lua/include/views.lua says how. */
   views: string;

@@ -4,15 +4,20 @@ import { ExplainService } from '../eligibility/explain/explain.service.js';
 import { MemberSurvey } from '../eligibility/explain/member.survey.js';
 import { OutcomeService } from '../eligibility/health/outcome.service.js';
 import { MemberReturns } from '../eligibility/health/member.returns.js';
+import { OwnAddresses } from '../eligibility/probe/own.addresses.js';
+import { ProbeClaims } from '../eligibility/probe/probe.claims.js';
+import { ProbeRunner } from '../eligibility/probe/probe.runner.js';
+import { ProberRegistry } from '../eligibility/probe/prober.registry.js';
+import { ProxyProber } from '../eligibility/probe/proxy.prober.js';
 import { MemberJudging } from '../eligibility/rules/member.judging.js';
 import { parseInput } from '../errors/parse.input.js';
+import { DueIndex } from '../pool/due.index.js';
 import { MemberCatalogue } from '../pool/member.catalogue.js';
 import { MemberImporter } from '../pool/member.importer.js';
 import { PasswordTags } from '../pool/password.tags.js';
 import { PoolDirectory } from '../pool/pool.directory.js';
 import { PoolScripts } from '../pool/pool.scripts.js';
 import { PoolService } from '../pool/pool.service.js';
-import { DueIndex } from '../pool/due.index.js';
 import { PoolUpkeep } from '../pool/pool.upkeep.js';
 import { redisProviders } from '../redis/redis.providers.js';
 import type { RedisOptions } from '../redis/redis.options.js';
@@ -85,6 +90,11 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     MemberJudging,
     MemberReturns,
     DueIndex,
+    { provide: ProxyProber, useFactory: () => new ProxyProber() },
+    ProberRegistry,
+    OwnAddresses,
+    ProbeClaims,
+    ProbeRunner,
     PoolUpkeep,
     OutcomeService,
     PoolService,
@@ -102,6 +112,14 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     DueTicker,
     SelectionService,
   ],
-  exports: [SelectionService, LeaseService, PoolService, ExplainService, EligibleMembers, StrategyRegistry],
+  exports: [
+    OutcomeService,
+    SelectionService,
+    LeaseService,
+    PoolService,
+    ExplainService,
+    EligibleMembers,
+    StrategyRegistry,
+  ],
 })
 export class SelectionModule extends ConfigurableModuleClass {}

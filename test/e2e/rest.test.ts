@@ -234,6 +234,9 @@ describe('the service', () => {
       '/v1/pools/{pool}/leases/{lease}/extend',
       '/v1/pools/{pool}/members',
       '/v1/pools/{pool}/members/{id}',
+      '/v1/pools/{pool}/members/{id}/outcomes',
+      '/v1/pools/{pool}/outcomes',
+      '/v1/pools/{pool}/probes',
       '/v1/pools/{pool}/selections',
       '/v1/pools/{pool}/selections/batch',
     ]);

@@ -67,6 +67,7 @@ describe('settings', () => {
         assigned: 0,
         inFlight: 0,
         waiters: 0,
+        probes: { waiting: 0, running: 0 },
       },
     });
     const { created, pool } = await app.pools.put('shop', { capacity: null, restore: 'keep' });

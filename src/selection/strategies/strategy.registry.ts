@@ -1,6 +1,7 @@
 import { Inject, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DiscoveryService } from '@nestjs/core';
 import { StrategyUnknownError } from '../../errors/domain.errors.js';
+import { namedProviders } from '../named.providers.js';
 import { SelectionStrategyProvider } from './selection-strategy.decorator.js';
 import type { SelectionStrategy } from './selection.strategy.js';
 
@@ -34,22 +35,7 @@ export class StrategyRegistry implements OnModuleInit {
   }
 
   private all(): ReadonlyMap<string, SelectionStrategy> {
-    this.strategies ??= byName([...this.builtIn, ...this.hostStrategies()]);
+    this.strategies ??= namedProviders('selection strategies', this.builtIn, this.discovery, SelectionStrategyProvider);
     return this.strategies;
   }
-
-  private hostStrategies(): SelectionStrategy[] {
-    return this.discovery
-      .getProviders({ metadataKey: SelectionStrategyProvider.KEY })
-      .map((wrapper) => wrapper.instance as SelectionStrategy);
-  }
-}
-
-function byName(strategies: readonly SelectionStrategy[]): Map<string, SelectionStrategy> {
-  const found = new Map<string, SelectionStrategy>();
-  for (const strategy of strategies) {
-    if (found.has(strategy.name)) throw new Error(`Two selection strategies are named "${strategy.name}".`);
-    found.set(strategy.name, strategy);
-  }
-  return found;
 }
