@@ -36,6 +36,7 @@ const PUT = new RedisScript(loadScript('pool/put.lua'));
 const DELETE = new RedisScript(loadScript('pool/delete.lua'));
 /** How often a change may meet another change of the same pool before it gives up. */
 const MAX_ATTEMPTS = 5;
+const TARGETS_AT_ONCE = 500;
 
 /** A pool as it is now. */
 export interface PoolView extends PoolSettings {
@@ -114,6 +115,7 @@ export class PoolService implements OnApplicationBootstrap {
    */
   async delete(name: string, { force = false } = {}): Promise<void> {
     await this.upkeep.catchUp(name);
+    await this.forgetTargets(name);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const pool = await this.scripts.settled(name);
       const { settings, leases, ...others } = pool.keys;
@@ -225,6 +227,18 @@ export class PoolService implements OnApplicationBootstrap {
     if (capacity === undefined || !hasLifecycle(this.registry.get(strategy))) return [];
     await this.due.register(name);
     return ['reseat', ''];
+  }
+
+  /** What is kept of targets has keys of its own; those that are made from here on are gone by themselves. */
+  private async forgetTargets(name: string): Promise<void> {
+    const { targets } = this.names.pool(name);
+    for (;;) {
+      const found = await redisCall(this.redis.zrange(targets, '0', String(TARGETS_AT_ONCE - 1)));
+      if (found.length === 0) return;
+      const keys = found.flatMap((target) => this.names.target(name, target));
+      await redisCall(this.redis.unlink(...keys));
+      await redisCall(this.redis.zrem(targets, ...found));
+    }
   }
 
   /** The list of pools is in another slot of a cluster: a pool that was made again in between goes back into it. */

@@ -50,6 +50,7 @@ describe('pools', () => {
       assigned: 0,
       inFlight: 0,
       waiters: 0,
+      probes: { waiting: 0, running: 0 },
     });
     const changed = await service.call('PUT', SHOP, { capacity: null, lease: { ttlMs: 5_000 } });
     expect(changed.status).toBe(200);

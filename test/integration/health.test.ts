@@ -227,6 +227,14 @@ describe('targets', () => {
     for (const key of [...keys, `evenhand:{${POOL}}:targets`]) expect(await setup.redis.pttl(key)).toBeGreaterThan(0);
   });
 
+  test('what is kept of targets goes with the pool', async () => {
+    await fill(['a', 'b'], {});
+    for (let n = 0; n < 3; n++) await report('a', { outcome: 'banned', target: `${n}.example` });
+    await setup.app.selection.selectBatch(POOL, { count: 3, target: '1.example' });
+    await setup.app.pools.delete(POOL);
+    expect(await setup.redis.keys(`evenhand:{${POOL}}:*`)).toEqual([]);
+  });
+
   test('the lease of a selection for a target bans there, unless it says otherwise', async () => {
     const { selection, context } = setup.app;
     await fill(['a', 'b'], { strategy: 'least-concurrency' });
