@@ -101,14 +101,12 @@ local function keepCursor(view, cursor)
   end
 end
 
--- Tells everybody who looks from a place on that a member before it is not banned any more.
-local function noteUnbanned(id, rank)
-  redis.call('ZREM', bans, id)
+-- Tells everybody who looks from a place on that a member that is fit may stand before it.
+local function noteFit(rank)
   local noted = withDescent(pool.descents, rank)
-  if noted ~= pool.descents then
-    pool.descents = noted
-    redis.call('HSET', settings, 'descents', noted)
-  end
+  if noted == pool.descents then return end
+  pool.descents = noted
+  redis.call('HSET', settings, 'descents', noted)
 end
 
 -- Those before the cursor whose ban has ended, who stands first before the others.
@@ -116,10 +114,13 @@ local function unbannedBefore(place)
   local found = {}
   for _, id in ipairs(redis.call('ZRANGEBYSCORE', bans, '-inf', nowMs, 'LIMIT', 0, ENDED_MAX)) do
     local rank = tonumber(redis.call('ZSCORE', ranks, id) or nil)
-    if rank and rank <= place.rank then
+    if rank and rank < place.rank then
       found[#found + 1] = { id = id, rank = rank }
+    elseif rank then
+      -- Others of its rank, which are fit, may stand before it; and other views have other places.
+      redis.call('ZREM', bans, id)
+      noteFit(rank)
     else
-      -- It is met in its turn, or when it comes back.
       redis.call('ZREM', bans, id)
     end
   end
@@ -179,16 +180,30 @@ local function lookFor(request)
   end
 
   local unbanned = request.hasTarget and cursor.place and unbannedBefore(cursor.place) or {}
+  local handedOut
 
-  -- The first of those who are fit again: id and rank; nil for none, and 'ASK', see raise.
+  -- A member that was found before the place stands elsewhere now: mostly behind all that a look passes over.
+  local function noteHandedOut()
+    local rank = handedOut and tonumber(redis.call('ZSCORE', ranks, handedOut) or nil)
+    if rank and (rank <= cursor.place.rank or redis.call('HLEN', cursors) > 1) then noteFit(rank) end
+    handedOut = nil
+  end
+
+  -- The first of those who are fit again, where nobody else can be before the place: id and rank; nil for none, and 'ASK', see raise.
   local function nextUnbanned()
+    noteHandedOut()
     while unbanned[1] do
       local id, rank = unbanned[1].id, unbanned[1].rank
+      local lowest = lowestSince(pool.descents, cursor.generation)
       local isBehind = isLevelling and cursor.level and rank < cursor.level
       if isBehind and not raise(id, cursor.level) then return nil, 'ASK' end
       table.remove(unbanned, 1)
-      noteUnbanned(id, isBehind and cursor.level or rank)
-      if not isBehind and isFit(request, id, redis.call('HGET', members, id)) then return id, rank end
+      redis.call('ZREM', bans, id)
+      if not isBehind and not (lowest and lowest <= cursor.place.rank) and isFit(request, id, redis.call('HGET', members, id)) then
+        handedOut = id
+        return id, rank
+      end
+      noteFit(isBehind and cursor.level or rank)
     end
     return nil
   end
@@ -212,7 +227,10 @@ local function lookFor(request)
       return nil, 'MORE'
     end,
     stop = function()
-      if request.hasTarget then keepCursor(request.view, cursor) end
+      if not request.hasTarget then return end
+      keepCursor(request.view, cursor)
+      -- In the generation of the cursor, which counts on it.
+      noteHandedOut()
     end,
   }
 end
