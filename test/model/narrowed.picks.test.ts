@@ -69,14 +69,14 @@ async function disturb(chance: Chance, pools: readonly string[]): Promise<boolea
   const [isOn, weight] = [chance.next() < 0.5, chance.of([1, 2, 5])];
   for (const pool of pools) {
     const [bans] = names.target(pool, target);
-    if (what < 0.1) {
+    if (what < 0.12) {
       await setup.redis.zadd(bans, isOn ? Date.now() + 1_000_000 : 1, id);
       await setup.redis.pexpire(bans, 3_600_000);
-    } else if (what < 0.16) await setup.redis.zadd(bans, 'XX', 1, id);
-    else if (what < 0.2) await setup.app.pools.patchMember(pool, id, { state: isOn ? 'disabled' : 'eligible' });
-    else if (what < 0.22) await setup.app.pools.patchMember(pool, id, { weight });
+    } else if (what < 0.24) await setup.redis.zadd(bans, 'XX', 1, id);
+    else if (what < 0.28) await setup.app.pools.patchMember(pool, id, { state: isOn ? 'disabled' : 'eligible' });
+    else if (what < 0.3) await setup.app.pools.patchMember(pool, id, { weight });
   }
-  return what < 0.22;
+  return what < 0.3;
 }
 
 /** Who is next by a look at everybody. */
@@ -103,8 +103,9 @@ describe.each(STRATEGIES)('under %s', (strategy) => {
     for (let step = 0; step < STEPS; step++) {
       if (await disturb(chance, ['shop'])) continue;
       if (live.length > 0 && chance.next() < 0.3) {
-        const [lease] = live.splice(chance.below(live.length), 1);
-        await setup.app.context.get(LeaseService).complete('shop', lease!);
+        // Now and then so many that they travel together.
+        const leases = live.splice(chance.below(live.length), chance.next() < 0.2 ? 8 : 1);
+        await Promise.all(leases.map((lease) => setup.app.context.get(LeaseService).complete('shop', lease)));
         continue;
       }
       const request = chance.request();

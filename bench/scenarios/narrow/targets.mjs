@@ -1,5 +1,6 @@
 import { Checks } from '../../support/checks.mjs';
-import { interleave } from '../../support/rounds.mjs';
+import { commandStats } from '../../support/redis.process.mjs';
+import { interleave, microsecondsPerCall } from '../../support/rounds.mjs';
 import { fillPool } from '../../support/selection.host.mjs';
 import { ban, idsOf, usedMemory } from './bans.mjs';
 import { costOf, cycle } from './cost.mjs';
@@ -19,20 +20,33 @@ export async function measureTargets({ redis: { client }, host, rounds }) {
   for (const strategy of STRATEGIES) {
     await fillPool(host, `plain-${strategy}-targets`, MEMBERS, { strategy });
     const contestants = { plain: () => costOf(client, cycle(host, `plain-${strategy}-targets`)) };
-    const bytes = {};
+    const [bytes, firsts] = [{}, {}];
     for (const [name, share] of Object.entries(SHARES)) {
       const pool = `targets-${strategy}-${Math.round(share * 100)}`;
       await fillPool(host, pool, MEMBERS, { strategy });
       bytes[name] = await banEverywhere(client, pool, share);
+      firsts[name] = await firstOfEach(client, host, pool);
       contestants[name] = () =>
         costOf(client, () => cycle(host, pool, { target: `${Math.floor(Math.random() * TARGETS)}.example` })());
     }
     const found = await interleave(contestants, rounds(ROUNDS));
     for (const name of Object.keys(contestants))
-      rows.push({ ...toRow({ strategy, name, moment: '', found, checks }), 'bytes a ban': bytes[name] ?? '' });
+      rows.push({
+        ...toRow({ strategy, name, moment: '', found, checks }),
+        'bytes a ban': bytes[name] ?? '',
+        'redis us, first': firsts[name] ?? '',
+      });
   }
   const title = `narrow: ${TARGETS.toLocaleString('en')} targets, ${MEMBERS.toLocaleString('en')} members, with bans`;
   return { table: { title, rows: rows.map(({ moment: _moment, ...row }) => row) }, checks: checks.list };
+}
+
+/** The first pick for a target passes over those that are banned in front of all others, once: what that costs. */
+async function firstOfEach(client, host, pool) {
+  let n = 0;
+  const before = await commandStats(client, 'evalsha');
+  await microsecondsPerCall(() => cycle(host, pool, { target: `${n++}.example` })(), TARGETS, 4);
+  return ((await commandStats(client, 'evalsha')).usec - before.usec) / TARGETS;
 }
 
 /** @returns bytes of Redis for each ban */
