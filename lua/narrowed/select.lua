@@ -29,6 +29,7 @@
 --@index index
 --@index picking 14
 local assigned, sessions, sessionEnds, bans, cursors = unpack(KEYS, #KEYS - 4)
+local RETURN_IN_PASSING = 16
 local strategy, count, mayTry = ARGV[1], tonumber(ARGV[2]), ARGV[3] == '1'
 local filter, session = ARGV[4], ARGV[7]
 local request = { view = ARGV[5], hasTarget = ARGV[6] == '1', excluded = {}, isWide = ARGV[6] == '1' or #ARGV > 7 }
@@ -66,6 +67,9 @@ local tryOut = mayTry and function(id)
 end
 --@include include/narrowed-picks.lua
 look.stop()
+--@include include/returning.lua
+-- Whose cooldown has ended returns in passing, before anybody is told that there is nobody.
+if why == 'NONE' and letReturn(RETURN_IN_PASSING) > 0 then why = 'MORE' end
 if why ~= 'NONE' then return { '', table.concat(lines, '\n'), why, -1 } end
 --@include include/why-nobody.lua
 local reason, retryAfterMs = whyNobody(request, filter ~= '' or request.isWide)

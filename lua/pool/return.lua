@@ -14,20 +14,12 @@
 --@include include/restore.lua
 --@include include/facts.lua
 --@index index
+--@include include/returning.lua
 local strategy, most = ARGV[1], tonumber(ARGV[2])
 
 local refusal = outdated(strategy)
 if refusal then return { refusal } end
 
-local due = redis.call('ZRANGEBYSCORE', returns, '-inf', nowMs, 'LIMIT', 0, most)
-local health = #due > 0 and redis.call('HGET', settings, 'health')
-local hasTrial = health and health ~= '' and cjson.decode(health).trial
-for _, id in ipairs(due) do
-  local record, facts = readRecord(redis.call('HGET', members, id)), readFacts(id)
-  local score, assigned, _, reason = standingOf(index, id, record)
-  local was = asItWas(record, reason)
-  facts.isOnTrial = facts.isOnTrial or hasTrial and facts.strikes > 0
-  reconsider(index, id, record, facts, was, score, assigned)
-end
+local count = letReturn(most)
 local first = redis.call('ZRANGE', returns, 0, 0, 'WITHSCORES')
-return { '', #due == most and 1 or 0, first[2] and tonumber(first[2]) or -1 }
+return { '', count == most and 1 or 0, first[2] and tonumber(first[2]) or -1 }

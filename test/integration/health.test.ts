@@ -71,6 +71,16 @@ describe.each(STRATEGIES)('under %s', (strategy) => {
   });
 });
 
+test('whose cooldown has ended comes back to whoever asks, also where nobody looks after the pool', async () => {
+  await fill(['a'], {});
+  await report('a', { outcome: 'banned' });
+  await setup.redis.del('evenhand:due');
+  const facts = (await setup.redis.hget(`evenhand:{${POOL}}:facts`, 'a'))!;
+  await setup.redis.hset(`evenhand:{${POOL}}:facts`, 'a', facts.replace(/^(\S+ \S+) \d+ \d+/, '$1 2 1'));
+  await setup.redis.zadd(`evenhand:{${POOL}}:returns`, 2, 'a');
+  expect((await setup.app.selection.select(POOL)).selection?.member.id).toBe('a');
+});
+
 test('ten leases that fail within a moment begin one cooldown, and those that fail late do not lengthen it', async () => {
   const { selection, context } = setup.app;
   await fill(['a'], { strategy: 'least-concurrency', health: HEALTH });
