@@ -27,18 +27,27 @@ local ENDED_MAX = 16
 
 -- Members of the whole pool in their order, from the first behind a place on: ids, and each one's rank as text.
 local function wholePool(place, lowest)
-  local skipped = 0
+  local skipped, behind = 0, nil
   if lowest then
     skipped = redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', lowest))
   elseif place then
-    if tonumber(redis.call('ZSCORE', ranks, place.id) or nil) == place.rank then
-      skipped = redis.call('ZRANK', ranks, place.id) + 1
+    local at = redis.call('ZRANK', ranks, place.id)
+    local here = at and redis.call('ZRANGE', ranks, at, at + 1, 'WITHSCORES')
+    if here and tonumber(here[2]) == place.rank then
+      skipped, behind = at + 1, { { here[3] }, { here[4] } }
     else
       skipped = redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', place.rank))
     end
   end
   return {
     read = function(most)
+      -- The first one behind the place has been read with it.
+      if behind and most == 1 then
+        local ids, rankOf = behind[1], behind[2]
+        behind = nil
+        return ids, rankOf
+      end
+      behind = nil
       local found, ids, rankOf = redis.call('ZRANGE', ranks, skipped, skipped + most - 1, 'WITHSCORES'), {}, {}
       for n = 1, #found / 2 do ids[n], rankOf[n] = found[n * 2 - 1], found[n * 2] end
       return ids, rankOf
@@ -69,8 +78,10 @@ local function wholeView(name, place, lowest)
   }
 end
 
-local function readCursor(view)
-  local text = redis.call('HGET', cursors, view)
+-- `known` is the cursor's text where the caller has read it, false for none.
+local function readCursor(view, known)
+  local text = known
+  if text == nil then text = redis.call('HGET', cursors, view) end
   if not text then return { isNew = true } end
   local generation, level, rank, id = string.match(text, '^(%S+) (%S+) (%S+) (.*)$')
   if lowestSince(pool.descents, tonumber(generation)) == false then return { isNew = true } end
@@ -142,8 +153,8 @@ local function isFit(request, id, record)
 end
 
 -- Looks for members one after the other, each fit for the request; what one look has passed over the next does not see again.
-local function lookFor(request)
-  local cursor = request.hasTarget and readCursor(request.view) or {}
+local function lookFor(request, known)
+  local cursor = request.hasTarget and readCursor(request.view, known) or {}
   local source
   local looked, mayMove, excluded = 0, request.hasTarget, request.excluded
 
@@ -214,7 +225,7 @@ local function lookFor(request)
       local first, firstRank = nextUnbanned()
       if first or firstRank then return first, firstRank end
       source = source or sourceOf(request.view, cursor)
-      local window = request.isWide and 4 or 1
+      local window = next(excluded) and 4 or 1
       while looked < LOOK_MAX do
         local id, found = lookAt(window)
         if id then

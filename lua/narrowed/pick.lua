@@ -32,7 +32,9 @@ local sessions, sessionEnds, bans, cursors = KEYS[5], KEYS[6], KEYS[7], KEYS[8]
 local strategy, count, filter, session = ARGV[1], tonumber(ARGV[2]), ARGV[3], ARGV[6]
 local request = { view = ARGV[4], hasTarget = ARGV[5] == '1', excluded = {}, isWide = ARGV[5] == '1' or #ARGV > 6 }
 
-local known = redis.call('HMGET', settings, 'strategy', 'leaving', 'ready')
+local isPlain = not request.isWide and session == ''
+local known = isPlain and redis.call('HMGET', settings, 'strategy', 'leaving', 'ready')
+  or redis.call('HMGET', settings, 'strategy', 'leaving', 'ready', 'restore', 'descents', 'sessionTtlMs')
 if known[1] ~= strategy or known[2] then return { 'STALE' } end
 if filter ~= '' and not string.find('\n' .. (known[3] or '') .. '\n', '\n' .. filter .. '\n', 1, true) then return { 'STALE' } end
 
@@ -50,13 +52,14 @@ local function head()
 end
 
 -- Most requests get who stands first: those for labels alone, and those for a target of which nobody has been passed over yet.
+local cursorText = request.hasTarget and redis.call('HGET', cursors, request.view)
 local first, firstRank
-if session == '' and #ARGV == 6 and not (request.hasTarget and (count > 1 or redis.call('HEXISTS', cursors, request.view) == 1)) then
+if session == '' and #ARGV == 6 and not (request.hasTarget and (count > 1 or cursorText)) then
   first, firstRank = head()
   if request.hasTarget and first and redis.call('ZSCORE', bans, first) then first = nil end
 end
 
-if first or not request.isWide and session == '' then
+if first or isPlain then
   nextFit = function()
     local id, rank = first, firstRank
     first = nil
@@ -67,9 +70,8 @@ if first or not request.isWide and session == '' then
 else
   local time = redis.call('TIME')
   local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
-  local found = redis.call('HMGET', settings, 'restore', 'descents', 'sessionTtlMs')
-  local pool, ranks, sessionTtlMs = { descents = found[2] }, picking.ranks, tonumber(found[3])
-  local isLevelling = found[1] == 'level' and picking.isLevelled
+  local pool, ranks, sessionTtlMs = { descents = known[5] }, picking.ranks, tonumber(known[6])
+  local isLevelling = known[4] == 'level' and picking.isLevelled
   local function raise() return false end
   for at = 7, #ARGV do request.excluded[ARGV[at]] = true end
 --@include include/descents.lua

@@ -53,7 +53,7 @@ local function raise(id, rank)
 end
 --@include include/narrow.lua
 --@include include/sessions.lua
-local look, nextFit, keep
+local look, nextFit, keep, cursorText
 --@include include/narrowed-find.lua
 
 -- Withdraws a member on trial, for as long as its first cooldown, unless an outcome comes before.
