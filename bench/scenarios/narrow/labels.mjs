@@ -44,6 +44,7 @@ export async function measureLabels({ redis: { client }, host, rounds }) {
   };
 }
 
+/** @param bound of the ratio to `base`; null for none */
 export function toRow({ strategy, name, moment, found, checks, bound = BOUND, base = 'plain' }) {
   const us = (each) => found[each].map((round) => round.us);
   const { ratio, span } = ratios(us(name), us(base));
@@ -59,7 +60,10 @@ export function toRow({ strategy, name, moment, found, checks, bound = BOUND, ba
     'middle half': span,
     'redis us': median(found[name].map(({ redisUs }) => redisUs)),
     'redis, of plain': redis.ratio,
-    required: name === base ? '' : checks.atMost(`${strategy}, ${name}, ${moment}: of plain`, ratio, bound),
+    required:
+      name === base
+        ? ''
+        : checks.atMost([strategy, name, moment, `of ${base}`].filter(Boolean).join(', '), ratio, bound ?? undefined),
   };
 }
 

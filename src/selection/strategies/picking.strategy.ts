@@ -6,7 +6,7 @@ import { CallGatherer } from '../calls/call.gatherer.js';
 import { CallTraffic } from '../calls/call.traffic.js';
 import { isNarrow, narrowingOf } from '../narrowing.js';
 import type { BatchResult, SelectionRequest, SelectionResult } from '../selection.types.js';
-import { pickKeys, readPicks } from './counted.picks.js';
+import { pickKeys, readPick, readPicks } from './counted.picks.js';
 import { NarrowedPicks } from './narrowed.picks.js';
 import type { MemberIndex, PoolConfig, SelectionStrategy } from './selection.strategy.js';
 
@@ -59,7 +59,7 @@ export abstract class PickingStrategy implements SelectionStrategy {
       const picks = new CallGatherer<undefined, SelectionResult>(
         this.traffic,
         DIRECT_BELOW,
-        async () => firstOf(await this.selectSeveral(pool, 1)),
+        () => this.selectOne(pool),
         (asks) => this.selectForEach(pool, asks.length),
       );
       calls = { keys: pickKeys(pool), picks };
@@ -68,12 +68,23 @@ export abstract class PickingStrategy implements SelectionStrategy {
     return calls;
   }
 
+  /** Nearly every call: no promise more than it takes. */
+  private async selectOne(pool: PoolConfig): Promise<SelectionResult> {
+    const reply = await this.run(pool, 1);
+    return reply[0] === '' ? readPick(pool, reply) : firstOf(await this.narrowed.pickOn(pool, this.index, 1));
+  }
+
   private async selectSeveral(pool: PoolConfig, count: number): Promise<BatchResult> {
-    const reply = (await this.script.run(this.redis, this.callsOf(pool).keys, [count])) as [string];
+    const reply = await this.run(pool, count);
     const picked = reply[0] === 'ASK' ? [] : readPicks(pool, reply).selections;
     if (picked.length === count) return { selections: picked, reason: null, retryAfterMs: null };
     const rest = await this.narrowed.pickOn(pool, this.index, count - picked.length);
     return { ...rest, selections: [...picked, ...rest.selections] };
+  }
+
+  private run(pool: PoolConfig, count: number): Promise<readonly [string, string?]> {
+    const { keys } = this.callsOf(pool);
+    return this.script.run(this.redis, keys, [count]) as Promise<readonly [string, string?]>;
   }
 
   private async selectForEach(pool: PoolConfig, callers: number): Promise<SelectionResult[]> {
