@@ -45,10 +45,10 @@ local function withDescent(text, rank)
 end
 
 -- The lowest rank that anybody has moved down to since a cursor of that generation was written, nil for none; false when the
--- cursor holds no more.
+-- cursor holds no more, or is of another pool that had this name.
 local function lowestSince(text, generation)
   local descents = readDescents(text)
-  if generation <= descents.floor then return false end
+  if generation <= descents.floor or generation > descents.generation then return false end
   local entries = descents.entries
   for n = #entries, 1, -1 do
     if entries[n].generation >= generation then return entries[n].rank end
