@@ -56,34 +56,34 @@ export abstract class PickingStrategy implements SelectionStrategy {
   private callsOf(pool: PoolConfig): PickCalls {
     let calls = this.calls.get(pool);
     if (!calls) {
+      const keys = pickKeys(pool);
       const picks = new CallGatherer<undefined, SelectionResult>(
         this.traffic,
         DIRECT_BELOW,
-        () => this.selectOne(pool),
+        () => this.selectOne(pool, keys),
         (asks) => this.selectForEach(pool, asks.length),
       );
-      calls = { keys: pickKeys(pool), picks };
+      calls = { keys, picks };
       this.calls.set(pool, calls);
     }
     return calls;
   }
 
   /** Nearly every call: no promise more than it takes. */
-  private async selectOne(pool: PoolConfig): Promise<SelectionResult> {
-    const reply = await this.run(pool, 1);
+  private async selectOne(pool: PoolConfig, keys: readonly string[]): Promise<SelectionResult> {
+    const reply = await this.run(keys, 1);
     return reply[0] === '' ? readPick(pool, reply) : firstOf(await this.narrowed.pickOn(pool, this.index, 1));
   }
 
   private async selectSeveral(pool: PoolConfig, count: number): Promise<BatchResult> {
-    const reply = await this.run(pool, count);
+    const reply = await this.run(this.callsOf(pool).keys, count);
     const picked = reply[0] === 'ASK' ? [] : readPicks(pool, reply).selections;
     if (picked.length === count) return { selections: picked, reason: null, retryAfterMs: null };
     const rest = await this.narrowed.pickOn(pool, this.index, count - picked.length);
     return { ...rest, selections: [...picked, ...rest.selections] };
   }
 
-  private run(pool: PoolConfig, count: number): Promise<readonly [string, string?]> {
-    const { keys } = this.callsOf(pool);
+  private run(keys: readonly string[], count: number): Promise<readonly [string, string?]> {
     return this.script.run(this.redis, keys, [count]) as Promise<readonly [string, string?]>;
   }
 
