@@ -17,9 +17,13 @@ export const PROBLEMS = {
   POOL_NOT_FOUND: { status: 404, title: 'No such pool' },
   MEMBER_NOT_FOUND: { status: 404, title: 'No such member' },
   LEASE_NOT_FOUND: { status: 404, title: 'No such lease' },
+  QUEUE_NOT_FOUND: { status: 404, title: 'No such queue' },
+  REQUEST_NOT_FOUND: { status: 404, title: 'No such request' },
+  JOB_NOT_FOUND: { status: 404, title: 'No such job' },
   ROUTE_NOT_FOUND: { status: 404, title: 'No such route' },
   NO_LEASE_LIFECYCLE: { status: 409, title: "The pool's strategy has no leases" },
   POOL_BUSY: { status: 409, title: 'Leases of the pool are live' },
+  QUEUE_BUSY: { status: 409, title: 'The queue has jobs' },
   LEASE_ENDED: { status: 409, title: 'The lease has ended' },
   STALE_FENCE: { status: 409, title: 'The fence is not that of the lease' },
   REQUEST_ID_REUSED: { status: 409, title: 'The requestId was used before' },
@@ -31,6 +35,8 @@ export const PROBLEMS = {
   FILTER_NOT_DECLARED: { status: 422, title: 'The pool declares no such filter' },
   EMPTY_SOURCE: { status: 422, title: 'The list holds no valid member' },
   COLUMNS_UNKNOWN: { status: 422, title: 'The CSV names no host column' },
+  LAUNCHER_UNKNOWN: { status: 422, title: 'No such launcher' },
+  QUEUE_FULL: { status: 429, title: 'The queue is full' },
   RATE_LIMITED: { status: 429, title: 'Too many requests' },
   INTERNAL: { status: 500, title: 'A fault of ours' },
   FILTER_NOT_READY: { status: 503, title: 'The filter is still being built' },
@@ -41,7 +47,7 @@ export const PROBLEMS = {
 
 /** After how many seconds a client may try again where the trouble will pass. */
 const RETRY_AFTER_S = 1;
-const WILL_PASS: readonly ProblemCode[] = ['RATE_LIMITED', 'FILTER_NOT_READY', 'REDIS_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WILL_PASS: readonly ProblemCode[] = ['QUEUE_FULL', 'RATE_LIMITED', 'FILTER_NOT_READY', 'REDIS_UNAVAILABLE', 'SHUTTING_DOWN'];
 
 /** The headers that a problem of that code is answered with. */
 export function problemHeaders(code: ProblemCode): [name: string, value: string][] {

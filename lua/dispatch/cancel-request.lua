@@ -1,0 +1,25 @@
+--[[
+  Cancel a request: all of its jobs that wait at once, and mark those that are starting or running. Safe to repeat.
+
+  KEYS[10]  line    zset  see accept.lua
+  ARGV[1]   id      of the request
+  ARGV[2]   keepMs  how long an ended request is kept
+  Returns   'CANCELLED' | 'ENDED', or 'MISSING'
+  Time      O(N) for the N jobs of the queue that are starting or running, which its limit bounds
+]]
+--@include include/dispatch-job.lua
+local line = KEYS[10]
+local id, keepMs = ARGV[1], tonumber(ARGV[2])
+
+local found = redis.call('HMGET', request, 'total', 'endedAt', 'waiting')
+if not found[1] then return 'MISSING' end
+if found[2] then return 'ENDED' end
+redis.call('ZREM', line, id)
+redis.call('HSET', request, 'cancelled', string.format('%.0f', nowMs))
+count('waiting', -found[3])
+count('cancelled', tonumber(found[3]))
+for _, job in ipairs(redis.call('ZRANGE', active, 0, -1)) do
+  if string.sub(job, 1, #id + 1) == id .. '-' then redis.call('SADD', cancels, job) end
+end
+endRequest(keepMs)
+return 'CANCELLED'
