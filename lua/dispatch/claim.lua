@@ -52,5 +52,6 @@ record.externalId = job .. '-' .. record.attempt
 record.isPosted, record.reason, record.runningAt = nil, nil, nil
 for field, value in pairs(node) do record[field] = value end
 move(number, job, record, 'waiting', 'starting', keepMs)
+redis.call('HDEL', queue, 'blocked')
 redis.call('HSET', queue, 'turn', job, 'turnUntil', string.format('%.0f', nowMs + startMs))
 return { 'CLAIMED', tonumber(number), record.attempt }

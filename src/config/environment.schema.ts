@@ -59,6 +59,7 @@ export const environmentSchema = z.object({
       error: 'must be fatal, error, warn, info, debug or verbose',
     })
     .default('info'),
+  DISPATCH_TAKEOVER_MS: wholeNumber(1_000, 60_000, ' (milliseconds)').default(10_000),
   IMPORT_MAX_BYTES: wholeNumber(1_024, 1_073_741_824, ' (bytes)').default(33_554_432),
 });
 

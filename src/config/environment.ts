@@ -19,6 +19,8 @@ export interface Environment {
   readonly logLevel: LogLevel;
   /** The largest body of an import. */
   readonly importMaxBytes: number;
+  /** After how long without a sign of life the jobs of a process are watched by others, in ms. */
+  readonly takeoverMs: number;
 }
 
 const LEVELS: readonly LogLevel[] = ['fatal', 'error', 'warn', 'info', 'debug', 'verbose'];
@@ -52,6 +54,7 @@ function environmentOf(variables: EnvironmentVariables): Environment {
     poolsFile: variables.POOLS_FILE,
     logLevel: variables.LOG_LEVEL,
     importMaxBytes: variables.IMPORT_MAX_BYTES,
+    takeoverMs: variables.DISPATCH_TAKEOVER_MS,
   };
 }
 

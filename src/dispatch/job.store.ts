@@ -5,6 +5,7 @@ import type { RedisClient } from '../redis/redis.client.js';
 import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
+import type { Labels } from '../pool/member.js';
 import { type AttemptRef, type JobRecord, type JobState, jobIdOf, readJobId } from './job.types.js';
 import { QueueKeyNames, jobKeys } from './queue.keys.js';
 
@@ -19,10 +20,12 @@ const MOST_UNWATCHED = 1_000;
 
 /** What the record of a job holds of the node that it is started on. */
 export interface Placement {
+  /** The pool that the node was leased from. */
+  pool: string;
   node: string;
   /** Secret. */
   address: string;
-  labels: Record<string, string>;
+  labels: Labels;
   lease: string;
 }
 
@@ -71,7 +74,11 @@ export class JobStore {
     const found = (await ADOPT.run(this.redis, this.keysOf(queue, request), args)) as [string, string, string] | null;
     if (!found) return undefined;
     const [record, payload, unwanted] = found;
-    return { record: readRecord(record), payload: JSON.parse(payload) as Adopted['payload'], isUnwanted: unwanted === '1' };
+    return {
+      record: readRecord(record),
+      payload: JSON.parse(payload) as Adopted['payload'],
+      isUnwanted: unwanted === '1',
+    };
   }
 
   /** A function that takes the step; it may be called again where the answer was lost. It gives undefined where somebody else acts on the job. */

@@ -7,7 +7,6 @@ import type { Labels } from '../pool/member.js';
  */
 export const JOB_STATES = ['waiting', 'starting', 'running', 'finished', 'failed', 'cancelled', 'lost'] as const;
 export type JobState = (typeof JOB_STATES)[number];
-export type ActiveState = 'starting' | 'running';
 export type JobCounts = Record<JobState, number>;
 
 /** The most jobs of one request. */
@@ -22,7 +21,7 @@ const CLEAN_RULE = 'must be text without control characters';
 const payloadSchema = z
   .record(z.string(), z.json())
   .refine((payload) => Buffer.byteLength(JSON.stringify(payload)) <= MAX_PAYLOAD_BYTES, {
-    message: `must not be longer than ${MAX_PAYLOAD_BYTES} bytes of JSON`,
+    error: `must not be longer than ${MAX_PAYLOAD_BYTES} bytes of JSON`,
   })
   .describe('What the launcher of the queue takes');
 
@@ -65,6 +64,7 @@ export interface JobRecord {
   state: JobState;
   attempt: number;
   externalId?: string;
+  pool?: string;
   node?: string;
   /** The value of the node; secret. */
   address?: string;
@@ -114,6 +114,11 @@ export interface RequestView {
   acceptedAt: string;
   /** When the last of its jobs ended; null before. */
   endedAt: string | null;
+}
+
+/** Whether it takes one of the places that the limit of its queue gives. */
+export function isActive({ state }: Pick<JobRecord, 'state'>): boolean {
+  return state === 'starting' || state === 'running';
 }
 
 /** `<request>-<number>`: what callers know a job by. */

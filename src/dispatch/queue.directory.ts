@@ -16,9 +16,15 @@ export interface StoredQueue {
   readonly fields: Readonly<Record<string, string>>;
 }
 
+/** For how long `recent` gives what it read. */
+const RECENT_MS = 1_000;
+const MAX_REMEMBERED = 1_000;
+
 /** Finds queues by their names. */
 @Injectable()
 export class QueueDirectory {
+  private readonly remembered = new Map<string, { queue: StoredQueue; readAtMs: number }>();
+
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     private readonly names: QueueKeyNames,
@@ -37,6 +43,19 @@ export class QueueDirectory {
     const keys = this.names.queue(name);
     const fields = await redisCall(this.redis.hgetall(keys.queue));
     const settings = readQueueSettings(fields);
-    return settings && { name, settings, keys, fields };
+    if (!settings) {
+      this.remembered.delete(name);
+      return undefined;
+    }
+    const queue = { name, settings, keys, fields };
+    if (this.remembered.size >= MAX_REMEMBERED) this.remembered.clear();
+    this.remembered.set(name, { queue, readAtMs: performance.now() });
+    return queue;
+  }
+
+  /** Like `find`, and at most a second old: for those who look again and again. */
+  async recent(name: string): Promise<StoredQueue | undefined> {
+    const known = this.remembered.get(name);
+    return known && performance.now() - known.readAtMs < RECENT_MS ? known.queue : this.find(name);
   }
 }

@@ -27,7 +27,7 @@ const retrySchema = z.strictObject({
     .describe('Until the second start, in ms; twice as long until each that follows, at most an hour'),
 });
 
-const lostSchema = z.strictObject({
+const lossSchema = z.strictObject({
   afterMs: z
     .int()
     .min(1_000)
@@ -47,7 +47,7 @@ export const queueSettingsSchema = z.strictObject({
   limit: z.int().min(1).max(MAX_LIMIT).describe('Most jobs that are starting or running at once').meta({ example: 4 }),
   launcher: launcherSchema,
   retry: retrySchema,
-  lost: lostSchema,
+  loss: lossSchema,
   pollMs: z.int().min(100).max(60_000).describe('How often a node is asked how its jobs are, in ms'),
   callMs: z.int().min(100).max(60_000).describe('How long one call to a node may take, in ms'),
   leaseTtlMs: z
@@ -65,7 +65,7 @@ export type QueueSettings = z.output<typeof queueSettingsSchema>;
 
 /** What a PUT or PATCH takes: an absent field keeps its value, or takes the default in a new queue. */
 export const queueChangesSchema = queueSettingsSchema
-  .extend({ retry: retrySchema.partial(), lost: lostSchema.partial() })
+  .extend({ retry: retrySchema.partial(), loss: lossSchema.partial() })
   .partial();
 export type QueueChanges = z.input<typeof queueChangesSchema>;
 export type CheckedQueueChanges = z.output<typeof queueChangesSchema>;
@@ -75,7 +75,7 @@ export const REQUIRED = ['pool', 'limit', 'launcher'] as const;
 
 const DEFAULTS: Omit<QueueSettings, (typeof REQUIRED)[number]> = {
   retry: { attempts: 3, backoffMs: 1_000 },
-  lost: { afterMs: 30_000, unreachableMs: 600_000, retry: true },
+  loss: { afterMs: 30_000, unreachableMs: 600_000, retry: true },
   pollMs: 2_000,
   callMs: 10_000,
   leaseTtlMs: 60_000,
@@ -92,7 +92,7 @@ export function mergeQueueSettings(
     ...base,
     ...changes,
     retry: { ...base.retry, ...changes.retry },
-    lost: { ...base.lost, ...changes.lost },
+    loss: { ...base.loss, ...changes.loss },
   };
 }
 

@@ -10,8 +10,7 @@ const YIELD = new RedisScript(loadScript('dispatch/yield.lua'));
 
 /** What comes next in a queue, where it is the caller's turn; or why it is not. */
 export type Turn =
-  | { word: 'GO'; request: string; number: string }
-  | { word: 'TAKEN' | 'PAUSED' | 'FULL' | 'MISSING' | 'EMPTY' };
+  { word: 'GO'; request: string; number: string } | { word: 'TAKEN' | 'PAUSED' | 'FULL' | 'MISSING' | 'EMPTY' };
 
 /** Whose turn it is to start the next job of a queue. */
 @Injectable()
@@ -32,7 +31,8 @@ export class TurnKeeper {
     return word === 'GO' ? { word, request, number } : { word };
   }
 
-  async giveUp(queue: string, token: string): Promise<void> {
-    await YIELD.run(this.redis, [this.names.queue(queue).queue], [token]);
+  /** @param why nothing was started, for those who look at the queue */
+  async giveUp(queue: string, token: string, why: string): Promise<void> {
+    await YIELD.run(this.redis, [this.names.queue(queue).queue], [token, why]);
   }
 }

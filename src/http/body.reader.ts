@@ -1,16 +1,21 @@
 import type { IncomingMessage } from 'node:http';
+import { z } from 'zod';
 import { ValidationFailedError } from '../errors/domain.errors.js';
+import { parseInput } from '../errors/parse.input.js';
 import { LIST_FORMATS, type ListFormat } from '../pool/lists/member.list.js';
 import { parseStrictJson } from '../pool/lists/strict.json.js';
 import type { MemberSource } from '../pool/member.importer.js';
 import { readBytes } from './body.stream.js';
 import { UnsupportedMediaTypeError } from './http.errors.js';
 import { type HttpRequest, mediaTypeOf } from './http.request.js';
+import { readQuery } from './query.reader.js';
 
 /** Bytes of a body that is not an import. */
 export const BODY_LIMIT = 1_048_576;
 /** Bytes of an import, unless the service is told otherwise. */
 export const IMPORT_LIMIT = 33_554_432;
+
+const nothing = z.strictObject({});
 
 const FORMATS: Readonly<Record<string, ListFormat>> = {
   'application/json': 'json',
@@ -37,6 +42,12 @@ export function readJsonBody({ headers, body }: HttpRequest): unknown {
     throw new UnsupportedMediaTypeError('Only application/json is taken here.');
   }
   return parseStrictJson(typeof body === 'string' ? body : decodeUtf8(body));
+}
+
+/** Of a route that takes no fields: neither in the query nor in a body. @throws ValidationFailedError */
+export function requireNothing(request: HttpRequest): void {
+  readQuery(nothing, request);
+  parseInput(nothing, readJsonBody(request));
 }
 
 /**

@@ -29,7 +29,10 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 }
 
 /** A parameter of the path, decoded. */
-export function pathParameter({ params }: HttpRequest, name: 'pool' | 'id' | 'lease'): string {
+export function pathParameter(
+  { params }: HttpRequest,
+  name: 'pool' | 'id' | 'lease' | 'queue' | 'request' | 'job',
+): string {
   return params[name] ?? '';
 }
 

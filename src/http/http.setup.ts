@@ -54,7 +54,7 @@ export function configureHttp(app: NestFastifyApplication, importLimit: number):
   fastify.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new UnsupportedMediaTypeError('A compressed body is not taken.');
-    return readBytes(payload, isImport(request) ? importLimit : BODY_LIMIT, Number(request.headers['content-length']));
+    return readBytes(payload, isLarge(request) ? importLimit : BODY_LIMIT, Number(request.headers['content-length']));
   });
   fastify.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);
@@ -63,6 +63,7 @@ export function configureHttp(app: NestFastifyApplication, importLimit: number):
   });
 }
 
-function isImport({ method, routeOptions }: FastifyRequest): boolean {
-  return method === 'POST' && (routeOptions.url?.endsWith('/members') ?? false);
+/** Lists of members, and requests for thousands of jobs. */
+function isLarge({ method, routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return method === 'POST' && (url.endsWith('/members') || url.endsWith('/requests'));
 }

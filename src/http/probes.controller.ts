@@ -1,14 +1,12 @@
 import { Controller, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { z } from 'zod';
-import { parseInput } from '../errors/parse.input.js';
 import { poolNameSchema } from '../pool/pool.settings.js';
 import { PoolService } from '../pool/pool.service.js';
-import { readJsonBody } from './body.reader.js';
+import { requireNothing } from './body.reader.js';
 import { type HttpRequest, pathParameter } from './http.request.js';
 import { Operation } from './operation.decorator.js';
 import { ProblemFilter } from './problem.filter.js';
-import { readQuery } from './query.reader.js';
 import { scheduledProbesSchema } from './response.schemas.js';
 
 const params = { pool: poolNameSchema };
@@ -32,8 +30,7 @@ export class ProbesController {
     problems: ['POOL_NOT_FOUND'],
   })
   schedule(@Req() request: HttpRequest) {
-    readQuery(nothing, request);
-    parseInput(nothing, readJsonBody(request));
+    requireNothing(request);
     return this.pools.scheduleProbes(pathParameter(request, 'pool'));
   }
 }

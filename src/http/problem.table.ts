@@ -47,7 +47,13 @@ export const PROBLEMS = {
 
 /** After how many seconds a client may try again where the trouble will pass. */
 const RETRY_AFTER_S = 1;
-const WILL_PASS: readonly ProblemCode[] = ['QUEUE_FULL', 'RATE_LIMITED', 'FILTER_NOT_READY', 'REDIS_UNAVAILABLE', 'SHUTTING_DOWN'];
+const WILL_PASS: readonly ProblemCode[] = [
+  'QUEUE_FULL',
+  'RATE_LIMITED',
+  'FILTER_NOT_READY',
+  'REDIS_UNAVAILABLE',
+  'SHUTTING_DOWN',
+];
 
 /** The headers that a problem of that code is answered with. */
 export function problemHeaders(code: ProblemCode): [name: string, value: string][] {

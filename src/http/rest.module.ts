@@ -6,16 +6,24 @@ import { MembersController } from './members.controller.js';
 import { OutcomesController } from './outcomes.controller.js';
 import { PoolsController } from './pools.controller.js';
 import { ProbesController } from './probes.controller.js';
+import { QueuesController } from './queues.controller.js';
+import { RequestsController } from './requests.controller.js';
 import { SelectionsController } from './selections.controller.js';
 
-/** The REST API, for any Nest application: `RestModule.register(SelectionModule.forRoot({ … }))`. */
+/**
+ * The REST API, for any Nest application: `RestModule.register(selection)` with the `SelectionModule.forRoot({ … })` of the application,
+ * and its `DispatchModule.forRoot(selection)` where it has queues.
+ */
 @Module({})
 export class RestModule {
-  /** @param selection the SelectionModule whose pools the API serves */
-  static register(selection: DynamicModule): DynamicModule {
+  /**
+   * @param selection the SelectionModule whose pools the API serves
+   * @param dispatch the DispatchModule whose queues it serves
+   */
+  static register(selection: DynamicModule, dispatch?: DynamicModule): DynamicModule {
     return {
       module: RestModule,
-      imports: [selection],
+      imports: [selection, ...(dispatch ? [dispatch] : [])],
       controllers: [
         PoolsController,
         MembersController,
@@ -25,6 +33,7 @@ export class RestModule {
         SelectionsController,
         LeasesController,
         HealthController,
+        ...(dispatch ? [QueuesController, RequestsController] : []),
       ],
     };
   }

@@ -1,21 +1,19 @@
-import { Inject, Injectable } from '@nestjs/common';
 import { parseInput } from '../errors/parse.input.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
-import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { serverTimeMs } from '../redis/server.time.js';
-import { KeyNames, dueEntry } from '../selection/key.names.js';
+import { dueEntry } from '../selection/key.names.js';
 import { poolNameSchema } from './pool.settings.js';
 
 /** By then what is about to be written has been written. */
 const SOON_MS = 1_000;
 
 /** The index of when something is due in which pool: what is in it is looked at by some process, whichever lives. */
-@Injectable()
 export class DueIndex {
+  /** @param index its key */
   constructor(
-    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
-    private readonly names: KeyNames,
+    private readonly redis: RedisClient,
+    private readonly index: string,
   ) {}
 
   /** Has somebody look at the pool soon, before something is written that will be due: whoever looks finds out when. */
@@ -30,6 +28,6 @@ export class DueIndex {
    */
   async expect(pool: string, atMs: number): Promise<void> {
     parseInput(poolNameSchema, pool, 'pool');
-    await redisCall(this.redis.zadd(this.names.due(), 'LT', atMs, dueEntry(pool)));
+    await redisCall(this.redis.zadd(this.index, 'LT', atMs, dueEntry(pool)));
   }
 }

@@ -20,8 +20,9 @@ import { PoolScripts } from '../pool/pool.scripts.js';
 import { PoolService } from '../pool/pool.service.js';
 import { PoolUpkeep } from '../pool/pool.upkeep.js';
 import { redisProviders } from '../redis/redis.providers.js';
+import type { RedisClient } from '../redis/redis.client.js';
 import type { RedisOptions } from '../redis/redis.options.js';
-import { REDIS_OPTIONS } from '../redis/redis.tokens.js';
+import { REDIS_CLIENT, REDIS_OPTIONS } from '../redis/redis.tokens.js';
 import { EligibleMembers } from './eligible.members.js';
 import { KeyNames } from './key.names.js';
 import {
@@ -89,7 +90,11 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     MemberImporter,
     MemberJudging,
     MemberReturns,
-    DueIndex,
+    {
+      provide: DueIndex,
+      inject: [REDIS_CLIENT, KeyNames],
+      useFactory: (redis: RedisClient, names: KeyNames) => new DueIndex(redis, names.due()),
+    },
     { provide: ProxyProber, useFactory: () => new ProxyProber() },
     ProberRegistry,
     OwnAddresses,
@@ -109,7 +114,11 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     LeaseCatalogue,
     LeaseService,
     LeaseKeeper,
-    DueTicker,
+    {
+      provide: DueTicker,
+      inject: [REDIS_CLIENT, KeyNames],
+      useFactory: (redis: RedisClient, names: KeyNames) => new DueTicker(redis, names.due()),
+    },
     SelectionService,
   ],
   exports: [
@@ -120,6 +129,9 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     ExplainService,
     EligibleMembers,
     StrategyRegistry,
+    // For the other modules of Evenhand, which keep what is theirs in the same Redis.
+    REDIS_CLIENT,
+    REDIS_OPTIONS,
   ],
 })
 export class SelectionModule extends ConfigurableModuleClass {}

@@ -34,9 +34,13 @@ export interface LauncherStatus {
  * Any other error of `start` leaves open whether the job was started.
  */
 export class LaunchRefusedError extends Error {
-  constructor(message: string, options?: { cause?: unknown }) {
+  /** Whose fault it is: a node at fault gets no job for a while. */
+  readonly fault: 'job' | 'node';
+
+  constructor(message: string, { fault = 'job', ...options }: { fault?: 'job' | 'node'; cause?: unknown } = {}) {
     super(message, options);
     this.name = 'LaunchRefusedError';
+    this.fault = fault;
   }
 }
 

@@ -1,10 +1,8 @@
-import { type BeforeApplicationShutdown, Inject, Injectable, type OnApplicationBootstrap } from '@nestjs/common';
+import type { BeforeApplicationShutdown, OnApplicationBootstrap } from '@nestjs/common';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { RedisScript } from '../../redis/redis.script.js';
-import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
 import { loadScript } from '../../redis/script.loader.js';
 import { NOTHING_DUE, type UpkeepStep } from '../../pool/upkeep.step.js';
-import { KeyNames } from '../key.names.js';
 
 /** The longest time between two looks: how late what another process has registered is found, if that process died. */
 const LOOK_MS = 500;
@@ -21,19 +19,19 @@ const CLAIM = new RedisScript(loadScript('due/claim.lua'));
 const RELEASE = new RedisScript(loadScript('due/release.lua'));
 
 /**
- * Does what is due in pools where nothing else happens. One timer for all pools of all processes' making; of many
- * processes one at a time takes a pool.
+ * Does what is due in pools, or in queues, where nothing else happens. One timer for all of them; of many processes one at a
+ * time takes a pool.
  */
-@Injectable()
 export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private stepsOf: ((pool: string) => Promise<UpkeepStep>) | undefined;
   private timer: NodeJS.Timeout | undefined;
   private looking: Promise<void> = Promise.resolve();
   private closed = false;
 
+  /** @param index key of the index of what is due */
   constructor(
-    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
-    private readonly names: KeyNames,
+    private readonly redis: RedisClient,
+    private readonly index: string,
   ) {}
 
   /** @param stepsOf reads what a pool that is due is like, once for all steps of a look */
@@ -69,7 +67,7 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
 
   /** @returns in how many ms to look again */
   private async look(): Promise<number> {
-    const [inMs, claim, ...pools] = (await CLAIM.run(this.redis, [this.names.due()], [CLAIM_MS, POOLS_AT_ONCE])) as [
+    const [inMs, claim, ...pools] = (await CLAIM.run(this.redis, [this.index], [CLAIM_MS, POOLS_AT_ONCE])) as [
       number,
       number,
       ...string[],
@@ -88,7 +86,7 @@ export class DueTicker implements OnApplicationBootstrap, BeforeApplicationShutd
         found = await step();
         if (!found.more) break;
       }
-      await RELEASE.run(this.redis, [this.names.due()], [pool, claim, found.nextMs ?? -1]);
+      await RELEASE.run(this.redis, [this.index], [pool, claim, found.nextMs ?? -1]);
     } catch {
       return;
     }

@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { SelectionService } from '../selection/selection.service.js';
+import { DispatchEvents } from './dispatch.events.js';
+import { DispatchLine } from './dispatch.line.js';
+import { JobBeats } from './job.beats.js';
+import { JobRun, RunSupersededError, type RunTools } from './job.run.js';
+import { startJob } from './job.start.js';
+import { JobStore } from './job.store.js';
+import { type AttemptRef, isActive } from './job.types.js';
+import { watchJob } from './job.watch.js';
+import { LauncherCalls } from './launcher/launcher.calls.js';
+import { NodePolls } from './node.polls.js';
+import { NodeRests } from './node.rests.js';
+import { QueueDirectory } from './queue.directory.js';
+
+/** Takes attempts of jobs from wherever they are to their end. */
+@Injectable()
+export class JobRunner {
+  private readonly tools: RunTools;
+
+  constructor(
+    store: JobStore,
+    queues: QueueDirectory,
+    calls: LauncherCalls,
+    polls: NodePolls,
+    rests: NodeRests,
+    private readonly beats: JobBeats,
+    selection: SelectionService,
+    events: DispatchEvents,
+    line: DispatchLine,
+  ) {
+    this.tools = { store, queues, calls, polls, rests, selection, events, fill: (queue) => line.fill(queue) };
+  }
+
+  /**
+   * Resolves when the attempt has ended, or somebody else acts on it.
+   *
+   * @param signal hands the job over: rejects, and changes nothing of it
+   */
+  async run(ref: AttemptRef, signal: AbortSignal): Promise<void> {
+    try {
+      const run = await JobRun.adopt(this.tools, ref, signal);
+      if (run) await this.follow(run);
+    } catch (error) {
+      if (!(error instanceof RunSupersededError)) throw error;
+    }
+  }
+
+  private async follow(run: JobRun): Promise<void> {
+    // Whoever ended it may have died before it gave the node back.
+    if (!isActive(run.record)) return run.settle(run.record.state === 'finished' ? 'success' : 'unused');
+    const stop = await this.beat(run);
+    try {
+      if (run.record.state === 'starting') await startJob(run);
+      if (run.record.state === 'running') await watchJob(run);
+    } finally {
+      stop();
+    }
+  }
+
+  private async beat(run: JobRun): Promise<() => void> {
+    const { leaseTtlMs } = (await run.queue()).settings;
+    return this.beats.keep({
+      ref: run.ref,
+      pool: run.record.pool ?? '',
+      lease: run.record.lease ?? '',
+      leaseTtlMs,
+      onUnwanted: () => {
+        run.isUnwanted = true;
+      },
+    });
+  }
+}

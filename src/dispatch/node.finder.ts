@@ -1,0 +1,104 @@
+import { Inject, Injectable } from '@nestjs/common';
+import { MemberNotFoundError } from '../errors/domain.errors.js';
+import { PoolService } from '../pool/pool.service.js';
+import { redisCall } from '../redis/redis.call.js';
+import type { RedisClient } from '../redis/redis.client.js';
+import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { SelectionService } from '../selection/selection.service.js';
+import type { Selection, SelectionResult } from '../selection/selection.types.js';
+import type { Placement } from './job.store.js';
+import { LauncherCalls } from './launcher/launcher.calls.js';
+import { LauncherCallError, type LauncherNode } from './launcher/launcher.js';
+import { NodeRests } from './node.rests.js';
+import type { StoredQueue } from './queue.directory.js';
+
+/** How long one wait for a node may take: as long as the turn is kept in between. */
+const WAIT_MS = 5_000;
+/** The most members that a selection may leave out. */
+const MAX_EXCLUDED = 200;
+
+/** Finds the node on which the next job of a queue is to run: leased, reachable, and below its capacity by its own count. */
+@Injectable()
+export class NodeFinder {
+  constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    private readonly selection: SelectionService,
+    private readonly pools: PoolService,
+    private readonly calls: LauncherCalls,
+    private readonly rests: NodeRests,
+  ) {}
+
+  /**
+   * @param keepTurn keeps the turn for as long as looking at one node takes; false when it is not the caller's any more
+   * @param signal ends a wait
+   * @returns the node, or why there is none now
+   */
+  async find(
+    queue: StoredQueue,
+    keepTurn: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<Placement | { why: string }> {
+    while (await keepTurn()) {
+      const { selection, reason } = await this.select(queue, signal);
+      if (!selection) return { why: reason ?? 'AT_CAPACITY' };
+      const placement = placementOf(queue.settings.pool, selection);
+      if (!placement) return { why: 'NO_LEASE_LIFECYCLE' };
+      if ((await keepTurn()) && (await this.hasRoom(queue, placement))) return placement;
+    }
+    return { why: 'TURN_LOST' };
+  }
+
+  /** Gives a node back that nothing was started on. */
+  async giveBack({ pool, lease }: Placement): Promise<void> {
+    await this.selection.abandon(pool, lease);
+  }
+
+  /** Those who wait stand in the pool's line; nobody can wait for any node but those that rest. */
+  private async select(queue: StoredQueue, signal: AbortSignal): Promise<SelectionResult> {
+    const { pool, leaseTtlMs } = queue.settings;
+    const exclude = [...(await this.rests.read(queue)).keys()].slice(0, MAX_EXCLUDED);
+    const request = { ttlMs: leaseTtlMs, owner: `queue ${queue.name}` };
+    return this.selection.select(
+      pool,
+      { ...request, ...(exclude.length > 0 ? { exclude } : { waitMs: WAIT_MS }) },
+      signal,
+    );
+  }
+
+  private async hasRoom(queue: StoredQueue, placement: Placement): Promise<boolean> {
+    try {
+      const [load, starting, capacity] = await Promise.all([
+        this.calls.load(queue, nodeOf(placement)),
+        redisCall(this.redis.hget(queue.keys.nodes, `starting ${placement.node}`)),
+        this.capacityOf(queue, placement.node),
+      ]);
+      // What is being started may not be in the node's count yet.
+      if (load === null || capacity === null || load + Number(starting ?? 0) < capacity) return true;
+      await this.rests.busy(queue, placement.node, `the node itself counts ${load} jobs, of at most ${capacity}`);
+      await this.giveBack(placement);
+    } catch (error) {
+      if (!(error instanceof LauncherCallError)) {
+        await this.giveBack(placement);
+        // It was removed a moment ago.
+        if (error instanceof MemberNotFoundError) return false;
+        throw error;
+      }
+      await this.rests.failed(queue, placement.node, error.message);
+      await this.selection.complete(placement.pool, placement.lease, { outcome: 'failure' });
+    }
+    return false;
+  }
+
+  private async capacityOf({ settings }: StoredQueue, node: string): Promise<number | null> {
+    const own = (await this.pools.getMember(settings.pool, node)).capacity;
+    return own ?? (await this.pools.get(settings.pool)).capacity;
+  }
+}
+
+function placementOf(pool: string, { member, lease }: Selection): Placement | undefined {
+  return lease ? { pool, node: member.id, address: member.value, labels: member.labels, lease: lease.id } : undefined;
+}
+
+export function nodeOf({ node = '', address = '', labels = {} }: Partial<Placement>): LauncherNode {
+  return { id: node, address, labels };
+}

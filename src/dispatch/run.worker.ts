@@ -1,0 +1,95 @@
+import {
+  type BeforeApplicationShutdown,
+  Inject,
+  Injectable,
+  Logger,
+  type OnApplicationBootstrap,
+  type OnApplicationShutdown,
+} from '@nestjs/common';
+import { type Job, WaitingError, Worker } from 'bullmq';
+import { Redis } from 'ioredis';
+import type { RedisClient } from '../redis/redis.client.js';
+import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
+import { JobRunner } from './job.runner.js';
+import type { AttemptRef } from './job.types.js';
+import { QueueKeyNames } from './queue.keys.js';
+import { MAX_LIMIT } from './queue.settings.js';
+import { RUNS } from './run.queue.js';
+
+/** A run is never given up for having changed hands often. */
+const MAX_STALLED = 1_000_000;
+
+/**
+ * Takes on runs of jobs, by BullMQ: a process shows every half of `takeoverMs` that it lives; the runs of one that does not are given to others.
+ */
+@Injectable()
+export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+  private readonly logger = new Logger('Dispatch');
+  private readonly closing = new AbortController();
+  private worker: Worker<AttemptRef, void, typeof RUNS> | undefined;
+  private connection: RedisClient | undefined;
+
+  constructor(
+    @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
+    @Inject(DISPATCH_OPTIONS) private readonly options: DispatchOptions,
+    private readonly names: QueueKeyNames,
+    private readonly runner: JobRunner,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    const { takeoverMs } = this.options;
+    this.connection = connectionBeside(this.redis);
+    this.worker = new Worker(RUNS, (job, token) => this.process(job, token), {
+      connection: this.connection,
+      prefix: this.names.runs(),
+      skipVersionCheck: true,
+      concurrency: MAX_LIMIT,
+      lockDuration: takeoverMs,
+      stalledInterval: takeoverMs / 2,
+      maxStalledCount: MAX_STALLED,
+      runRetryDelay: 1_000,
+      removeOnComplete: { count: 0 },
+      removeOnFail: { count: 0 },
+    });
+    // Outages of Redis are told by the client for commands.
+    this.worker.on('error', () => undefined);
+  }
+
+  /** Runs that are under way go to another process, or wait for one. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.closing.abort();
+    await this.worker?.close();
+  }
+
+  onApplicationShutdown(): void {
+    this.connection?.disconnect();
+  }
+
+  private async process(job: Job<AttemptRef, void, typeof RUNS>, token?: string): Promise<void> {
+    try {
+      await this.runner.run(job.data, this.closing.signal);
+    } catch (error) {
+      if (this.closing.signal.aborted) {
+        await job.moveToWait(token);
+        throw new WaitingError();
+      }
+      this.logger.error(error);
+      // It is found again as one that nobody watches.
+      throw error;
+    }
+  }
+}
+
+/** A connection that waits for its commands to be answered, and sends them again after an outage, as BullMQ asks for. */
+function connectionBeside(redis: RedisClient): RedisClient {
+  const own = {
+    enableOfflineQueue: true,
+    lazyConnect: false,
+    maxRetriesPerRequest: null,
+    autoResendUnfulfilledCommands: true,
+  };
+  const connection = redis instanceof Redis ? redis.duplicate(own) : redis.duplicate([], { redisOptions: own });
+  connection.on('error', () => undefined);
+  return connection;
+}
