@@ -25,7 +25,7 @@ const layers = [
     forbidden: [OUTWARDS, STRATEGY_CLASSES],
   },
   { files: ['src/selection/selection.module.ts'], forbidden: [OUTWARDS] },
-  { files: ['src/eligibility/**'], forbidden: [OUTWARDS, STRATEGY_CLASSES] },
+  { files: ['src/eligibility/**', 'src/dispatch/**'], forbidden: [OUTWARDS, STRATEGY_CLASSES] },
   { files: ['src/http/**', 'src/pool-setup/**', 'src/*.ts'], ignores: ['src/index.ts'], forbidden: [STRATEGY_CLASSES] },
 ];
 

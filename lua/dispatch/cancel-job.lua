@@ -10,7 +10,7 @@
 --@include include/dispatch-job.lua
 local id, number, keepMs = ARGV[1], ARGV[2], tonumber(ARGV[3])
 
-local found = redis.call('HMGET', request, 'total', 'cancelled', 'acceptedAt')
+local found = redis.call('HMGET', request, 'total', 'cancelledAt', 'acceptedAt')
 if not found[1] or tonumber(number) >= tonumber(found[1]) then return 'MISSING' end
 local job = id .. '-' .. number
 local record = recordOf(number)

@@ -29,7 +29,7 @@ if number ~= '' then
   if not redis.call('ZSCORE', retries, again) then return { 'CHANGED' } end
   redis.call('ZREM', retries, again)
   record = recordOf(number)
-  if not record or record.state ~= 'waiting' or redis.call('HGET', request, 'cancelled') then return { 'CHANGED' } end
+  if not record or record.state ~= 'waiting' or redis.call('HGET', request, 'cancelledAt') then return { 'CHANGED' } end
 else
   if redis.call('ZRANGE', line, 0, 0)[1] ~= id then return { 'CHANGED' } end
   local last = redis.call('HMGET', request, 'next', 'total')

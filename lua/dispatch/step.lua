@@ -25,7 +25,7 @@ if record and record.step == step then return cjson.encode(record) end
 if not record or record.owner ~= owner or record.state ~= before then return nil end
 local job = id .. '-' .. number
 -- Nobody wants it to be started again.
-if state == 'waiting' and (redis.call('HGET', request, 'cancelled') or redis.call('SISMEMBER', cancels, job) == 1) then
+if state == 'waiting' and (redis.call('HGET', request, 'cancelledAt') or redis.call('SISMEMBER', cancels, job) == 1) then
   state = 'cancelled'
 end
 for field, value in pairs(changes) do record[field] = value end

@@ -236,7 +236,7 @@ export class DispatchService {
   }
 
   private async deleteRequests(queue: string, key: string): Promise<void> {
-    const ids = await redisCall(this.redis.zrange(key, 0, REQUESTS_AT_ONCE - 1));
+    const ids = await redisCall(this.redis.zrange(key, 0, String(REQUESTS_AT_ONCE - 1)));
     if (ids.length === 0) return;
     await redisCall(
       this.redis.unlink(...ids.flatMap((id) => Object.values(this.names.request(queue, id) as object) as string[])),

@@ -26,9 +26,10 @@ async function tell(run: JobRun): Promise<void> {
     const queue = await run.queue();
     await run.tools.calls.start(queue, run.node, run.job);
   } catch (error) {
-    if (error instanceof LaunchRefusedError) return fail(run, error.message, error.fault);
+    if (error instanceof LaunchRefusedError) return refused(run, error);
     if (!(error instanceof LauncherCallError)) throw error;
-    if (!(await isKnown(run, error.message))) await fail(run, error.message, 'node');
+    await rest(run, error.message);
+    if (!(await isKnown(run, error.message))) await fail(run, error.message, 'failure');
     return;
   }
   await started(run);
@@ -72,16 +73,25 @@ async function started(run: JobRun): Promise<void> {
   await run.patiently(() => run.tools.rests.clear(queue, id));
 }
 
-/** A start that failed is tried again after a while, a limited number of times. */
-async function fail(run: JobRun, reason: string, fault: 'job' | 'node'): Promise<void> {
+async function refused(run: JobRun, { message, fault }: LaunchRefusedError): Promise<void> {
+  if (fault === 'node') await rest(run, message);
+  await fail(run, message, fault === 'node' ? 'failure' : 'unused');
+}
+
+/** Nothing is started on the node for a while, so that it does not draw one job after another. */
+async function rest(run: JobRun, reason: string): Promise<void> {
   const queue = await run.queue();
-  const { id } = run.node;
-  if (fault === 'node') await run.patiently(() => run.tools.rests.failed(queue, id, reason));
-  const line = `not started on ${id}: ${reason}`;
+  await run.patiently(() => run.tools.rests.failed(queue, run.node.id, reason));
+}
+
+/** A start that failed is tried again after a while, a limited number of times. */
+async function fail(run: JobRun, reason: string, outcome: 'failure' | 'unused'): Promise<void> {
+  const queue = await run.queue();
+  const line = `not started on ${run.node.id}: ${reason}`;
   const again = againMs(run, queue.settings.retry);
-  if (again === undefined) return end(run, 'failed', line, fault === 'node' ? 'failure' : 'unused', reason);
+  if (again === undefined) return end(run, 'failed', line, outcome, reason);
   await run.step({ state: 'waiting', changes: { reason }, line, isAnswered: true, againMs: again });
-  await run.settle(fault === 'node' ? 'failure' : 'unused');
+  await run.settle(outcome);
   run.tools.fill(run.ref.queue);
 }
 

@@ -13,7 +13,7 @@ import { NodeRests } from './node.rests.js';
 import type { StoredQueue } from './queue.directory.js';
 
 /** How long one wait for a node may take: as long as the turn is kept in between. */
-const WAIT_MS = 5_000;
+const WAIT_MS = 2_000;
 /** The most members that a selection may leave out. */
 const MAX_EXCLUDED = 200;
 

@@ -170,8 +170,8 @@ function jobView(request: Fields, number: number, { record: text, log, payload }
   const id = request['id'] ?? '';
   const unstarted: JobRecord = { state: 'waiting', attempt: 0, waitingAt: Number(request['acceptedAt']) };
   const record = text ? readRecord(text) : unstarted;
-  const isDropped = record.state === 'waiting' && request['cancelled'] !== undefined;
-  const endedAt = isDropped ? Number(request['cancelled']) : record.endedAt;
+  const isDropped = record.state === 'waiting' && request['cancelledAt'] !== undefined;
+  const endedAt = isDropped ? Number(request['cancelledAt']) : record.endedAt;
   return {
     id: jobIdOf(id, number),
     request: id,

@@ -104,6 +104,7 @@ describe('the environment', () => {
     [{ REDIS_COMMAND_TIMEOUT_MS: '49' }, /^REDIS_COMMAND_TIMEOUT_MS: must be a whole number from 50 to 60000/],
     [{ REDIS_COMMAND_TIMEOUT_MS: '2s' }, /^REDIS_COMMAND_TIMEOUT_MS: /],
     [{ LOG_LEVEL: 'loud' }, /^LOG_LEVEL: must be fatal, error, warn, info, debug or verbose$/],
+    [{ DISPATCH_TAKEOVER_MS: '10s' }, /^DISPATCH_TAKEOVER_MS: must be a whole number from 1000 to/],
     [{ IMPORT_MAX_BYTES: '32MiB' }, /^IMPORT_MAX_BYTES: must be a whole number from 1024 to/],
   ])('refuses %j', (env, line) => {
     const problems = problemsOf(env);
