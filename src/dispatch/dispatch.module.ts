@@ -13,8 +13,10 @@ import { DispatchService } from './dispatch.service.js';
 import { JobBeats } from './job.beats.js';
 import { JobRunner } from './job.runner.js';
 import { JobStore } from './job.store.js';
+import { HttpLauncher } from './launcher/http.launcher.js';
 import { LauncherCalls } from './launcher/launcher.calls.js';
 import { LauncherRegistry } from './launcher/launcher.registry.js';
+import { ScrapydLauncher } from './launcher/scrapyd.launcher.js';
 import { NodeFinder } from './node.finder.js';
 import { NodePolls } from './node.polls.js';
 import { NodeRests } from './node.rests.js';
@@ -59,6 +61,8 @@ export class DispatchModule {
           inject: [REDIS_CLIENT, QueueKeyNames],
           useFactory: (redis: RedisClient, names: QueueKeyNames) => new DueTicker(redis, names.due()),
         },
+        { provide: ScrapydLauncher, useFactory: () => new ScrapydLauncher() },
+        { provide: HttpLauncher, useFactory: () => new HttpLauncher() },
         LauncherRegistry,
         LauncherCalls,
         QueueDirectory,

@@ -1,0 +1,119 @@
+import { LauncherCallError } from './launcher.js';
+
+const MAX_ANSWER_BYTES = 8_388_608;
+const MAX_MESSAGE_LENGTH = 200;
+
+/** The connection was never there, so that the node heard nothing. */
+const NEVER_REACHED = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'EADDRNOTAVAIL',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/** The node was not reached: it has heard nothing of the call. */
+export class NodeNotReachedError extends LauncherCallError {}
+
+export interface NodeRequest {
+  method: 'GET' | 'POST' | 'DELETE';
+  /** Below the address of the node, with its query. */
+  path: string;
+  /** A form, or JSON for anything else. */
+  body?: URLSearchParams | object | undefined;
+}
+
+export interface NodeAnswer {
+  status: number;
+  text: string;
+}
+
+/**
+ * One call to a node. Redirects are not followed, since they would carry the credentials elsewhere.
+ *
+ * @param address the member's value: `http://user:password@host:port/path`; the user and password go into a header
+ * @throws NodeNotReachedError | LauncherCallError with messages that hold nothing of the address and of the answer
+ */
+export async function callNode(address: string, request: NodeRequest, signal: AbortSignal): Promise<NodeAnswer> {
+  const { url, headers } = targetOf(address, request.path);
+  const { body, method } = request;
+  const isForm = body instanceof URLSearchParams;
+  if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
+  try {
+    const response = await fetch(url, {
+      method,
+      headers,
+      redirect: 'manual',
+      signal,
+      ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
+    });
+    return { status: response.status, text: await textOf(response) };
+  } catch (error) {
+    if (error instanceof LauncherCallError) throw error;
+    throw callError(error, signal);
+  }
+}
+
+/** The JSON object of an answer; undefined where it is none. */
+export function jsonOf({ text }: NodeAnswer): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a node said, as a part of one line: short, and without anything that could pass for something else in a log. */
+export function quoted(text: unknown): string {
+  const clean = String(text)
+    .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
+    .trim();
+  return clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH)}…` : clean;
+}
+
+function targetOf(address: string, path: string): { url: URL; headers: Record<string, string> } {
+  const base = URL.canParse(address) ? new URL(address) : undefined;
+  if (!base || (base.protocol !== 'http:' && base.protocol !== 'https:')) {
+    throw new NodeNotReachedError('the value of the member is no http:// or https:// address');
+  }
+  const { username, password } = base;
+  const headers: Record<string, string> = { accept: 'application/json' };
+  if (username || password) {
+    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+    headers['authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
+  }
+  const root = base.pathname.replace(/\/+$/, '');
+  return { url: new URL(`${root}/${path.replace(/^\/+/, '')}`, base.origin), headers };
+}
+
+async function textOf(response: Response): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > MAX_ANSWER_BYTES) throw new LauncherCallError('the answer of the node is too long');
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function callError(error: unknown, signal: AbortSignal): LauncherCallError {
+  const code = codeOf(error);
+  if (code !== undefined && NEVER_REACHED.has(code)) {
+    return new NodeNotReachedError(`the node was not reached (${code})`, { cause: error });
+  }
+  if (signal.aborted) return new LauncherCallError('the node gave no answer in time', { cause: error });
+  return new LauncherCallError(`the connection to the node broke${code === undefined ? '' : ` (${code})`}`, {
+    cause: error,
+  });
+}
+
+function codeOf(error: unknown): string | undefined {
+  const { cause } = error as { cause?: { code?: string; errors?: { code?: string }[] } };
+  return cause?.code ?? cause?.errors?.[0]?.code;
+}
