@@ -24,7 +24,17 @@ export interface Problem {
 }
 
 /** Fields of errors that a problem document repeats. */
-const DATA_FIELDS = ['pool', 'memberId', 'strategy', 'known', 'columns', 'rejectedTotal', 'limit', 'endedAs'] as const;
+const DATA_FIELDS = [
+  'pool',
+  'memberId',
+  'strategy',
+  'known',
+  'columns',
+  'rejectedTotal',
+  'limit',
+  'endedAs',
+  'declared',
+] as const;
 
 const CODES_OF_STATUS: Readonly<Record<number, ProblemCode>> = {
   400: 'VALIDATION_FAILED',
