@@ -11,7 +11,7 @@ import { useSelection } from '../support/use.selection.js';
  * answer is the one that a look at everybody gives. The restore policy is `keep`, so that nobody is levelled. Each of these lines, taken
  * out or turned round, made it fail (those with an asterisk with MODEL_RUNS=6000):
  *
- *   narrow.lua       sourceOf: `lowestSince`; passOver: `mayMove and`*; lookAt: `isRun and`; unbannedBefore: `noteFit`*; nextUnbanned:
+ *   narrow.lua       sourceOf: `lowestSince`; passOver: `mayMove and`*; lookAt: `isRun and`; takeInEnded: `noteFit`*; nextUnbanned:
  *                    `noteFit`, and the look at `lowest`*; stop: the cursor is kept before noteHandedOut*
  *   descents.lua     withDescent: the removal of higher ranks, the rank of two that become one; lowestSince: the order
  *   catalogue.lua    `noteEntry`
