@@ -120,23 +120,32 @@ local function noteFit(rank)
   redis.call('HSET', settings, 'descents', noted)
 end
 
+-- How many members stand before a place.
+local function countBefore(place)
+  local isThere = tonumber(redis.call('ZSCORE', ranks, place.id) or nil) == place.rank
+  return isThere and redis.call('ZRANK', ranks, place.id) or redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', place.rank))
+end
+
 -- Takes in bans that have ended: what it takes out of `bans` is noted. The members before a place, of which these are all, where they
--- are few: id and rank, who stands first before the others; they stay in `bans` until they are met. And whether there may be more.
+-- are few, who stands first before the others: id and rank; they stay in `bans` until they are met. And whether there may be more.
 local function takeInEnded(place)
   local ended = redis.call('ZRANGEBYSCORE', bans, '-inf', nowMs, 'LIMIT', 0, ENDED_MAX)
   if #ended == 0 then return {}, false end
   local before, others, lowest = {}, {}, nil
+  local most = countBefore(place)
   for n, rankText in ipairs(redis.call('ZMSCORE', ranks, unpack(ended))) do
-    local rank = tonumber(rankText or nil)
-    if rank and rank < place.rank then
-      before[#before + 1] = { id = ended[n], rank = rank }
+    local id, rank = ended[n], tonumber(rankText or nil)
+    -- Ids are in the order of their bytes; Lua's own `<` follows the locale.
+    local at = rank and rank <= place.rank and redis.call('ZRANK', ranks, id)
+    if at and at < most then
+      before[#before + 1] = { id = id, rank = rank, at = at }
     else
-      -- Others of the rank of the place, which are fit, may stand before it; and other views have other places.
-      others[#others + 1] = ended[n]
+      -- Other views have other places.
+      others[#others + 1] = id
       lowest = rank and math.min(lowest or rank, rank) or lowest
     end
   end
-  table.sort(before, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.id < b.id end)
+  table.sort(before, function(a, b) return a.at < b.at end)
   local mayBeMore = #ended == ENDED_MAX
   if mayBeMore or #before > EASED_MAX then
     before, others, lowest = {}, ended, before[1] and before[1].rank or lowest
