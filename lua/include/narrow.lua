@@ -262,7 +262,6 @@ local function lookFor(request, known)
     stop = function()
       if not request.hasTarget then return end
       keepCursor(request.view, cursor)
-      -- In the generation of the cursor, which counts on it.
       noteHandedOut()
     end,
   }

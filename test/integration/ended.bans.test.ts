@@ -66,6 +66,35 @@ describe('a member whose ban has ended below the level of a view', () => {
   });
 });
 
+describe('a member that was handed out before the others', () => {
+  /** Each begins at its count, and has a label that all but one share. */
+  async function fill(counts: Record<string, number>): Promise<void> {
+    for (const [id, initialCount] of Object.entries(counts)) {
+      await setup.app.pools.put(POOL, { initialCount, restore: 'keep', filters: [['country']] });
+      await importMembers(setup.app, POOL, [{ id, labels: { country: id === 'x' ? 'FR' : 'DE' } }]);
+    }
+  }
+  const target = TARGET;
+
+  test('is next again while it still stands before them', async () => {
+    await fill({ a: 0, b: 3, z: 6 });
+    await ban(['a', 'b']);
+    expect(await pick({ target })).toBe('z');
+    await endBans(['a']);
+    expect(await picks(9, { target })).toEqual([...Array<string>(8).fill('a'), 'z']);
+  });
+
+  test('is found by those who look for labels, too', async () => {
+    await fill({ a: 0, b: 0, x: 2, c: 5, z: 6 });
+    await ban(['a', 'b', 'c']);
+    expect(await pick({ target, labels: { country: 'DE' } })).toBe('z');
+    expect(await pick({ target })).toBe('x');
+    await endBans(['a']);
+    expect(await pick({ target })).toBe('a');
+    expect(await picks(2, { target, labels: { country: 'DE' } })).toEqual(['a', 'a']);
+  });
+});
+
 describe.each(STRATEGIES)('under %s', (strategy) => {
   const idsOf = (count: number) => Array.from({ length: count }, (_, n) => `m${String(n).padStart(4, '0')}`);
 
