@@ -9,8 +9,8 @@
 
     cursors  hash  view -> "<generation> <level, or -> <rank> <member id>"
 
-  Bans end without anybody moving. Those that have ended stay in `bans` until a pick has met them: one that stands before the
-  cursor comes first, and is then taken out.
+  Bans end without anybody moving. Those that have ended stay in `bans` until a pick has met them. Of a few members that stand before
+  the cursor each is handed out or raised in its turn, so that nobody has to look back; others are noted as if they had moved there.
 
   `level`, where the strategy levels members, is the rank at which the latest pick for the target was made. Whoever is found below it
   has come since: out of a cooldown, a ban that ended, or new. Under the restore policy `level` such a member is raised to it.
@@ -22,8 +22,8 @@
 -- How many members one script looks at.
 local LOOK_MAX = 4000
 local WINDOW_MAX = 256
--- How many bans that have ended one look takes in.
-local ENDED_MAX = 16
+-- How many bans that have ended one script takes in, and how many members of them at most are handed out one by one.
+local ENDED_MAX, EASED_MAX = 1000, 16
 
 -- Members of the whole pool in their order, from the first behind a place on: ids, and each one's rank as text.
 local function wholePool(place, lowest)
@@ -120,23 +120,39 @@ local function noteFit(rank)
   redis.call('HSET', settings, 'descents', noted)
 end
 
--- Those before the cursor whose ban has ended, who stands first before the others.
-local function unbannedBefore(place)
-  local found = {}
-  for _, id in ipairs(redis.call('ZRANGEBYSCORE', bans, '-inf', nowMs, 'LIMIT', 0, ENDED_MAX)) do
-    local rank = tonumber(redis.call('ZSCORE', ranks, id) or nil)
-    if rank and rank < place.rank then
-      found[#found + 1] = { id = id, rank = rank }
-    elseif rank then
-      -- Others of its rank, which are fit, may stand before it; and other views have other places.
-      redis.call('ZREM', bans, id)
-      noteFit(rank)
+-- How many members stand before a place.
+local function countBefore(place)
+  local isThere = tonumber(redis.call('ZSCORE', ranks, place.id) or nil) == place.rank
+  return isThere and redis.call('ZRANK', ranks, place.id) or redis.call('ZCOUNT', ranks, '-inf', string.format('(%.17g', place.rank))
+end
+
+-- Takes in bans that have ended: what it takes out of `bans` is noted. The members before a place, of which these are all, where they
+-- are few, who stands first before the others: id and rank; they stay in `bans` until they are met. And whether there may be more.
+local function takeInEnded(place)
+  local ended = redis.call('ZRANGEBYSCORE', bans, '-inf', nowMs, 'LIMIT', 0, ENDED_MAX)
+  if #ended == 0 then return {}, false end
+  local before, others, lowest = {}, {}, nil
+  local most = countBefore(place)
+  for n, rankText in ipairs(redis.call('ZMSCORE', ranks, unpack(ended))) do
+    local id, rank = ended[n], tonumber(rankText or nil)
+    -- Ids are in the order of their bytes; Lua's own `<` follows the locale.
+    local at = rank and rank <= place.rank and redis.call('ZRANK', ranks, id)
+    if at and at < most then
+      before[#before + 1] = { id = id, rank = rank, at = at }
     else
-      redis.call('ZREM', bans, id)
+      -- Other views have other places.
+      others[#others + 1] = id
+      lowest = rank and math.min(lowest or rank, rank) or lowest
     end
   end
-  table.sort(found, function(a, b) return a.rank < b.rank or a.rank == b.rank and a.id < b.id end)
-  return found
+  table.sort(before, function(a, b) return a.at < b.at end)
+  local mayBeMore = #ended == ENDED_MAX
+  if mayBeMore or #before > EASED_MAX then
+    before, others, lowest = {}, ended, before[1] and before[1].rank or lowest
+  end
+  if lowest then noteFit(lowest) end
+  if others[1] then redis.call('ZREM', bans, unpack(others)) end
+  return before, mayBeMore
 end
 
 -- Whether a member that may be picked, of which this is the record, is one that the request is content with.
@@ -190,8 +206,7 @@ local function lookFor(request, known)
     return nil, #ids < most and 'NONE' or 'LOOK'
   end
 
-  local unbanned = request.hasTarget and cursor.place and unbannedBefore(cursor.place) or {}
-  local handedOut
+  local unbanned, handedOut
 
   -- A member that was found before the place stands elsewhere now: mostly behind all that a look passes over.
   local function noteHandedOut()
@@ -206,11 +221,12 @@ local function lookFor(request, known)
     while unbanned[1] do
       local id, rank = unbanned[1].id, unbanned[1].rank
       local lowest = lowestSince(pool.descents, cursor.generation)
-      local isBehind = isLevelling and cursor.level and rank < cursor.level
+      local isNext = not (lowest and lowest <= cursor.place.rank) and isFit(request, id, redis.call('HGET', members, id))
+      local isBehind = isNext and isLevelling and cursor.level and rank < cursor.level
       if isBehind and not raise(id, cursor.level) then return nil, 'ASK' end
       table.remove(unbanned, 1)
       redis.call('ZREM', bans, id)
-      if not isBehind and not (lowest and lowest <= cursor.place.rank) and isFit(request, id, redis.call('HGET', members, id)) then
+      if isNext and not isBehind then
         handedOut = id
         return id, rank
       end
@@ -222,6 +238,12 @@ local function lookFor(request, known)
   return {
     -- The next member and its rank; or nil, and why: 'NONE', 'MORE' to look at by another call, or 'ASK'.
     next = function()
+      if not unbanned then
+        local mayBeMore
+        unbanned, mayBeMore = {}, false
+        if cursor.place then unbanned, mayBeMore = takeInEnded(cursor.place) end
+        if mayBeMore then return nil, 'MORE' end
+      end
       local first, firstRank = nextUnbanned()
       if first or firstRank then return first, firstRank end
       source = source or sourceOf(request.view, cursor)
@@ -240,7 +262,6 @@ local function lookFor(request, known)
     stop = function()
       if not request.hasTarget then return end
       keepCursor(request.view, cursor)
-      -- In the generation of the cursor, which counts on it.
       noteHandedOut()
     end,
   }

@@ -3,7 +3,7 @@
 
   KEYS[1]   settings  hash
   KEYS[2]   leases    zset  live leases: while there are any, the pool stays
-  KEYS[3..]           every other key of the pool
+  KEYS[3..]           every other key of the pool, but what is kept of targets
   ARGV[1]   strategy  that the caller believes the pool to have
   ARGV[2]   force     '1': live leases end with it
   Returns  'DELETED', or 'STALE' | 'MOVING' | 'BUSY'

@@ -35,6 +35,7 @@ const DATA_FIELDS = [
   'rejectedTotal',
   'limit',
   'endedAs',
+  'declared',
 ] as const;
 
 const CODES_OF_STATUS: Readonly<Record<number, ProblemCode>> = {

@@ -115,14 +115,16 @@ export class PoolService implements OnApplicationBootstrap {
    */
   async delete(name: string, { force = false } = {}): Promise<void> {
     await this.upkeep.catchUp(name);
-    await this.forgetTargets(name);
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt++) {
       const pool = await this.scripts.settled(name);
-      const { settings, leases, ...others } = pool.keys;
+      const { settings, leases, targets: _forgottenLater, ...others } = pool.keys;
       const keys = [settings, leases, ...Object.values(others), ...pool.indexKeys];
       const outcome = await DELETE.run(this.redis, keys, [pool.settings.strategy, force ? '1' : '0']);
       if (outcome === 'BUSY') throw new PoolBusyError(name);
-      if (outcome === 'DELETED') return this.unlist(name);
+      if (outcome === 'DELETED') {
+        await this.unlist(name);
+        return this.forgetTargets(name);
+      }
     }
     throw new RedisUnavailableError(`The pool "${name}" kept changing while it was deleted. Try again.`);
   }

@@ -245,6 +245,17 @@ describe('targets', () => {
     expect(await setup.redis.keys(`evenhand:{${POOL}}:*`)).toEqual([]);
   });
 
+  test('what is kept of targets stays with a pool whose deletion is refused', async () => {
+    const { selection, pools } = setup.app;
+    await fill(['a', 'b'], { strategy: 'least-concurrency' });
+    await report('a', { outcome: 'banned', target: 'one.example' });
+    await selection.select(POOL, { target: 'one.example' });
+    await expect(pools.delete(POOL)).rejects.toMatchObject({ code: 'POOL_BUSY' });
+    expect((await selection.select(POOL, { target: 'one.example' })).selection?.member.id).toBe('b');
+    await pools.delete(POOL, { force: true });
+    expect(await setup.redis.keys(`evenhand:{${POOL}}:*`)).toEqual([]);
+  });
+
   test('the lease of a selection for a target bans there, unless it says otherwise', async () => {
     const { selection, context } = setup.app;
     await fill(['a', 'b'], { strategy: 'least-concurrency' });

@@ -1,74 +1,150 @@
 import { describe, expect, test } from '@jest/globals';
-import { LeaseService } from '../../src/selection/leases/lease.service.js';
+import { OutcomeService } from '../../src/eligibility/health/outcome.service.js';
 import type { SelectionRequest } from '../../src/selection/selection.types.js';
 import { importMembers } from '../support/selection.app.js';
 import { useSelection } from '../support/use.selection.js';
 
-/** A member that comes back takes no more than its share of the next picks, whatever was asked for while it was away. */
 const setup = useSelection();
 const POOL = 'shop';
+const DE = { labels: { country: 'DE' } };
+const FAST = { labels: { country: 'DE', tier: 'fast' } };
+const AWAY_PICKS = 60;
 
-async function picks(times: number, requestOf: (n: number) => SelectionRequest = () => ({})) {
+type Members = Exclude<Parameters<typeof importMembers>[2][number], string>[];
+
+/** Three of one label, two of which have another in common, and three of none. */
+const MEMBERS: Members = [
+  { id: 'a', labels: { country: 'DE', tier: 'slow' } },
+  { id: 'b', labels: { country: 'DE', tier: 'fast' } },
+  { id: 'c', labels: { country: 'DE', tier: 'fast' } },
+  ...['x', 'y', 'z'].map((id) => ({ id })),
+];
+
+async function fill(strategy: string, members: Members): Promise<void> {
+  await setup.app.pools.put(POOL, { strategy, filters: [['country'], ['country', 'tier']] });
+  await importMembers(setup.app, POOL, members);
+}
+
+/** Selects a member, and gives it back at once where it was lent. */
+async function pick(request: SelectionRequest = {}): Promise<string> {
+  const { selection } = await setup.app.selection.select(POOL, request);
+  if (selection?.lease) await setup.app.selection.complete(POOL, selection.lease.id);
+  return selection?.member.id ?? 'nobody';
+}
+
+async function picks(times: number, request: SelectionRequest = {}): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   for (let n = 0; n < times; n++) {
-    const { selection } = await setup.app.selection.select(POOL, requestOf(n));
-    const id = selection!.member.id;
-    if (selection!.lease) await setup.app.context.get(LeaseService).complete(POOL, selection!.lease.id);
+    const id = await pick(request);
     counts[id] = (counts[id] ?? 0) + 1;
   }
   return counts;
 }
 
-const setState = (id: string, state: 'disabled' | 'eligible') => setup.app.pools.patchMember(POOL, id, { state });
+const sessions = (from: number) => Array.from({ length: 30 }, (_, n) => `s${from + n}`);
 
-describe.each(['least-assigned', 'least-concurrency'])('under %s', (strategy) => {
-  async function fill(members: { id: string; weight?: number; labels?: Record<string, string> }[]): Promise<void> {
-    await setup.app.pools.put(POOL, { strategy, filters: [['country']] });
-    await importMembers(setup.app, POOL, members);
-  }
+/** Uses sessions, one after the other: session -> the member that it got. */
+async function use(names: readonly string[]): Promise<Record<string, string>> {
+  const membersOf: Record<string, string> = {};
+  for (const session of names) membersOf[session] = await pick({ session });
+  return membersOf;
+}
 
-  test('members of different weights', async () => {
-    await fill([{ id: 'a', weight: 3 }, { id: 'b' }, { id: 'c', weight: 2 }]);
-    await setState('a', 'disabled');
-    await picks(300);
-    await setState('a', 'eligible');
-    const { a } = await picks(60);
-    // Leases that are completed at once leave no load to weigh.
-    expect(a).toBeLessThanOrEqual(strategy === 'least-assigned' ? 30 + 3 : 20 + 1);
-    expect(a).toBeGreaterThanOrEqual(strategy === 'least-assigned' ? 30 - 3 : 20 - 1);
+/** Member -> how many of the sessions it has. */
+function shares(membersOf: Record<string, string>): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const id of Object.values(membersOf)) counts[id] = (counts[id] ?? 0) + 1;
+  return counts;
+}
+
+/** How the member `c` goes away, and how it comes back. */
+const WAYS: Record<string, { leave(): Promise<unknown>; comeBack(members: Members): Promise<unknown> }> = {
+  'was disabled': {
+    leave: () => setup.app.pools.patchMember(POOL, 'c', { state: 'disabled' }),
+    comeBack: () => setup.app.pools.patchMember(POOL, 'c', { state: 'eligible' }),
+  },
+  'cooled after an outcome': {
+    leave: () => setup.app.context.get(OutcomeService).report(POOL, 'c', { outcome: 'banned' }),
+    comeBack: () => setup.app.pools.patchMember(POOL, 'c', { state: 'eligible' }),
+  },
+  'was removed': {
+    leave: () => setup.app.pools.removeMember(POOL, 'c'),
+    comeBack: (members) => importMembers(setup.app, POOL, members),
+  },
+  'was removed and forgotten': {
+    leave: () => setup.app.pools.removeMember(POOL, 'c', { forget: true }),
+    comeBack: (members) => importMembers(setup.app, POOL, members),
+  },
+};
+
+describe.each(Object.entries(WAYS))('a member that %s and comes back takes no more than its share', (_, way) => {
+  describe.each(['least-assigned', 'least-concurrency'])('under %s', (strategy) => {
+    test('of the picks of the whole pool', async () => {
+      await fill(strategy, MEMBERS);
+      await picks(12);
+      await way.leave();
+      expect(await picks(AWAY_PICKS)).toEqual({ a: 12, b: 12, x: 12, y: 12, z: 12 });
+      await way.comeBack(MEMBERS);
+      expect(await picks(30)).toEqual({ a: 5, b: 5, c: 5, x: 5, y: 5, z: 5 });
+    });
+
+    test('of the picks for its label, when only that was asked for meanwhile', async () => {
+      await fill(strategy, MEMBERS);
+      await picks(12);
+      await way.leave();
+      expect(await picks(AWAY_PICKS, DE)).toEqual({ a: 30, b: 30 });
+      await way.comeBack(MEMBERS);
+      // Those of no label stand far below; they are not what it is to be levelled with.
+      expect(await picks(30, DE)).toEqual({ a: 10, b: 10, c: 10 });
+    });
+
+    test('of the picks for the narrower of its labels, when those were asked for most', async () => {
+      await fill(strategy, MEMBERS);
+      await way.leave();
+      expect(await picks(AWAY_PICKS, FAST)).toEqual({ b: 60 });
+      await way.comeBack(MEMBERS);
+      expect(await picks(20, FAST)).toEqual({ b: 10, c: 10 });
+    });
+
+    test('of the new sessions, when its sessions have moved away', async () => {
+      await fill(strategy, MEMBERS.slice(0, 3));
+      const before = await use(sessions(0));
+      expect(shares(before)).toEqual({ a: 10, b: 10, c: 10 });
+      await way.leave();
+      const homeless = sessions(0).filter((session) => before[session] === 'c');
+      expect(shares(await use(homeless))).toEqual({ a: 5, b: 5 });
+      const moved = await use(sessions(0));
+      expect(shares(moved)).toEqual({ a: 15, b: 15 });
+      await way.comeBack(MEMBERS.slice(0, 3));
+      expect(shares(await use(sessions(100)))).toEqual({ a: 10, b: 10, c: 10 });
+      // Those that moved do not move back.
+      expect(await use(sessions(0))).toEqual(moved);
+    });
   });
 
-  test('members of a label that alone was asked for', async () => {
-    const countries = { a: 'DE', b: 'DE', c: 'DE', d: 'FR', e: 'FR' };
-    await fill(Object.entries(countries).map(([id, country]) => ({ id, labels: { country } })));
-    const inGermany = () => ({ labels: { country: 'DE' } });
-    await setState('a', 'disabled');
-    await picks(400, inGermany);
-    await setState('a', 'eligible');
-    const { a } = await picks(60, inGermany);
-    expect(a).toBeGreaterThanOrEqual(19);
-    expect(a).toBeLessThanOrEqual(21);
-  });
-
-  test('a member whose label has changed', async () => {
-    await fill(['a', 'b', 'c'].map((id) => ({ id, labels: { country: id === 'a' ? 'FR' : 'DE' } })));
-    await picks(400, () => ({ labels: { country: 'DE' } }));
-    await setState('a', 'disabled');
-    await setup.app.pools.patchMember(POOL, 'a', { labels: { country: 'DE' }, state: 'eligible' });
-    expect((await picks(60, () => ({ labels: { country: 'DE' } })))['a']).toBeLessThanOrEqual(21);
-  });
-
-  test('sessions that moved while a member was away', async () => {
-    await fill(['a', 'b', 'c'].map((id) => ({ id })));
-    const sessions = (n: number) => ({ session: `s${n % 30}` });
-    await picks(30, sessions);
-    await setState('a', 'disabled');
-    await picks(300, sessions);
-    await setState('a', 'eligible');
-    const kept = await picks(60, sessions);
-    const fresh = await picks(30, (n) => ({ session: `new ${n}` }));
-    // The sessions stay where they are; new ones make up for those, up to a third of all selections since it is back.
-    expect(kept['a'] ?? 0).toBe(0);
-    expect(fresh['a']).toBeLessThanOrEqual(31);
+  test.each([1, 2, 3, 7])('for its weight of %d, under least-assigned', async (weight) => {
+    const members = [{ id: 'a' }, { id: 'b', weight: 2 }, { id: 'c', weight }];
+    await fill('least-assigned', members);
+    const rounds = 3 + weight;
+    await picks(4 * rounds);
+    await way.leave();
+    expect(await picks(AWAY_PICKS)).toEqual({ a: 20, b: 40 });
+    await way.comeBack(members);
+    // Whole rounds, in each of which everybody has its turns.
+    expect(await picks(5 * rounds)).toEqual({ a: 5, b: 10, c: 5 * weight });
   });
 });
+
+test.each(['least-assigned', 'least-concurrency'])(
+  'a member whose label changes while it is away takes no more than its share of those that had it, under %s',
+  async (strategy) => {
+    await fill(
+      strategy,
+      ['a', 'b', 'c'].map((id) => ({ id, labels: { country: id === 'c' ? 'FR' : 'DE' } })),
+    );
+    await setup.app.pools.patchMember(POOL, 'c', { state: 'disabled' });
+    expect(await picks(400, DE)).toEqual({ a: 200, b: 200 });
+    await setup.app.pools.patchMember(POOL, 'c', { labels: { country: 'DE' }, state: 'eligible' });
+    expect(await picks(60, DE)).toEqual({ a: 20, b: 20, c: 20 });
+  },
+);

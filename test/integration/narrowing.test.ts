@@ -113,6 +113,25 @@ describe.each(['least-assigned', 'least-recently-used', 'random', 'least-concurr
   });
 });
 
+test('a session whose member is at its capacity keeps it, and is told so although others are free', async () => {
+  await fill('least-concurrency', EUROPE, { capacity: 1 });
+  const { selection: service } = setup.app;
+  const { selection } = await service.select(POOL, { session: 's' });
+  const id = selection!.member.id;
+  const atCapacity = { selection: null, reason: 'AT_CAPACITY', retryAfterMs: expect.any(Number) };
+  expect(await service.select(POOL, { session: 's' })).toMatchObject(atCapacity);
+  expect(await service.selectBatch(POOL, { session: 's', count: 2 })).toMatchObject({
+    ...{ selections: [], reason: 'AT_CAPACITY' },
+  });
+  expect(await pick()).not.toBe(id);
+  await service.complete(POOL, selection!.lease!.id);
+  const again = await service.selectBatch(POOL, { session: 's', count: 2 });
+  expect(again.reason).toBe('AT_CAPACITY');
+  expect(again.selections.map(({ member }) => member.id)).toEqual([id]);
+  // Where the request is not content with it, the session moves.
+  expect((await service.select(POOL, { session: 's', exclude: [id] })).selection?.member.id).not.toBe(id);
+});
+
 describe('waiting', () => {
   test.each(['exclude', 'target', 'session'])('cannot go with %s', async (field) => {
     await fill('least-assigned', EUROPE);

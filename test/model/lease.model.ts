@@ -1,7 +1,16 @@
 /** What least-concurrency promises, as plainly as it can be said: everything in memory, one thing after the other. */
 
+/** What narrows a selection. */
+export interface Wish {
+  labels?: { country: string };
+  exclude?: string[];
+  target?: string;
+  session?: string;
+}
+
 export interface ModelMember {
   id: string;
+  labels: { country?: string };
   weight: number;
   capacity: number | null;
   state: 'eligible' | 'disabled' | 'removed';
@@ -30,6 +39,11 @@ export class LeaseModel {
   readonly members = new Map<string, ModelMember>();
   readonly live = new Map<string, ModelLease>();
   readonly ended = new Map<string, Ending>();
+  /** Whether the labels may be asked for. */
+  hasFilter = false;
+  /** Target and member, a blank between. */
+  readonly banned = new Set<string>();
+  readonly sessions = new Map<string, string>();
   readonly requests = new Map<string, string>();
   /** Lease ids in the order in which they were made. */
   readonly made: string[] = [];
@@ -39,12 +53,17 @@ export class LeaseModel {
   }
 
   /** What the pool would pick now, or why there is nothing. */
-  pick(): ModelMember | 'AT_CAPACITY' | 'NONE_ELIGIBLE' | 'EMPTY_POOL' {
+  pick(wish: Wish = {}): ModelMember | 'AT_CAPACITY' | 'NONE_ELIGIBLE' | 'EMPTY_POOL' | 'NO_MATCH' {
     const present = [...this.members.values()].filter(({ state }) => state !== 'removed');
     const eligible = present.filter(({ state }) => state === 'eligible');
     if (eligible.length === 0) return present.length > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL';
     if (this.limit !== null && this.live.size >= this.limit) return 'AT_CAPACITY';
-    const open = eligible.filter((member) => this.inFlight(member.id) < (member.capacity ?? this.capacity ?? Infinity));
+    const fit = eligible.filter((member) => this.isFit(member, wish));
+    if (fit.length === 0) return 'NO_MATCH';
+    const bound = fit.filter(({ id }) => wish.session !== undefined && this.sessions.get(wish.session) === id);
+    const open = (bound.length > 0 ? bound : fit).filter(
+      (member) => this.inFlight(member.id) < (member.capacity ?? this.capacity ?? Infinity),
+    );
     return open.sort((a, b) => this.compare(a, b))[0] ?? 'AT_CAPACITY';
   }
 
@@ -72,6 +91,12 @@ export class LeaseModel {
     const lease = this.live.get(id);
     if (lease && lease.expiresMs <= this.nowMs) this.end(lease, 'expired');
     return this.live.get(id) ?? this.ended.get(id) ?? 'expired';
+  }
+
+  private isFit({ id, labels }: ModelMember, wish: Wish): boolean {
+    const hasLabels = wish.labels === undefined || wish.labels.country === labels.country;
+    const isBanned = wish.target !== undefined && this.banned.has(`${wish.target} ${id}`);
+    return hasLabels && !isBanned && !wish.exclude?.includes(id);
   }
 
   private compare(a: ModelMember, b: ModelMember): number {

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import fc from 'fast-check';
+import { OutcomeService } from '../../src/eligibility/health/outcome.service.js';
 import { RedisUnavailableError } from '../../src/errors/domain.errors.js';
 import { PoolService } from '../../src/pool/pool.service.js';
 import { LeaseService } from '../../src/selection/leases/lease.service.js';
@@ -9,8 +10,9 @@ import { SelectionModule } from '../../src/selection/selection.module.js';
 import { SelectionService } from '../../src/selection/selection.service.js';
 import { type RedisServer, startRedis } from '../support/redis.server.js';
 import { TcpProxy } from '../support/tcp.proxy.js';
-import { type Real, steps } from './lease.commands.js';
 import { LeaseModel } from './lease.model.js';
+import type { Real } from './lease.step.js';
+import { steps } from './lease.steps.js';
 
 /**
  * Random operations on a real Redis, against the plain model. Each of these lines, taken out or turned round, made it fail
@@ -62,6 +64,7 @@ test('whatever happens, in-flight is the number of live leases, and nothing is a
     const real: Real = {
       ...{ pool: `run-${runs++}`, server, proxy, redis: server.client() },
       ...{ pools: direct.get(PoolService), selection: direct.get(SelectionService), leases: direct.get(LeaseService) },
+      outcomes: direct.get(OutcomeService),
       lossy: lossy.get(SelectionService),
     };
     await real.pools.put(real.pool, { strategy: 'least-concurrency' });

@@ -11,14 +11,15 @@ import { useSelection } from '../support/use.selection.js';
  * answer is the one that a look at everybody gives. The restore policy is `keep`, so that nobody is levelled. Each of these lines, taken
  * out or turned round, made it fail (those with an asterisk with MODEL_RUNS=6000):
  *
- *   narrow.lua       sourceOf: `lowestSince`; passOver: `mayMove and`*; lookAt: `isRun and`; unbannedBefore: `noteFit`*; nextUnbanned:
- *                    `noteFit`, and the look at `lowest`*; stop: the cursor is kept before noteHandedOut*
+ *   narrow.lua       sourceOf: `lowestSince`; passOver: `mayMove and`*; lookAt: `isRun and`; takeInEnded: `noteFit`, `at < most`; nextUnbanned:
+ *                    the look at `lowest`
  *   descents.lua     withDescent: the removal of higher ranks, the rank of two that become one; lowestSince: the order
  *   catalogue.lua    `noteEntry`
  *   views.lua        moveInViews: the new entries
  *   lease-views.lua  shift: `noteReady`; settle.lua, lend.lua: `shift`
  *
- * Taking out the look at other cursors in noteHandedOut, or `noteReady` where several leases end at once, was not found by it.
+ * Taking out what noteHandedOut does, or `noteReady` where several leases end at once, was not found by it; the former is seen to by
+ * test/integration/ended.bans.test.ts.
  */
 const STEPS = Number(process.env['MODEL_RUNS'] ?? 1_200);
 const SEED = Number(process.env['MODEL_SEED'] ?? Date.now() % 1_000_000);

@@ -1,15 +1,14 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { fingerprintOf } from '../../eligibility/rules/fingerprint.js';
 import { RedisUnavailableError, RequestIdReusedError, ValidationFailedError } from '../../errors/domain.errors.js';
-import { redisCall } from '../../redis/redis.call.js';
 import type { RedisClient } from '../../redis/redis.client.js';
 import { REDIS_CLIENT } from '../../redis/redis.tokens.js';
-import { serverTimeMs } from '../../redis/server.time.js';
 import { LeaseCalls } from '../leases/lease.calls.js';
 import type { Extended, ExtensionRequest, LeaseLifecycle, Settlement } from '../leases/lease.lifecycle.js';
 import { type LeaseName, newToken } from '../leases/lease.name.js';
 import type { AcquisitionResult } from '../leases/lease.replies.js';
 import { type Acquisition, LeaseScripts } from '../leases/lease.scripts.js';
+import { whyInVain, whyNothing } from '../leases/lease.shortage.js';
 import { WaitingRoom } from '../leases/waiting.room.js';
 import { KeyNames } from '../key.names.js';
 import { isNarrow, narrowingOf } from '../narrowing.js';
@@ -50,10 +49,10 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     const { waiter, ticket } = found;
     const { wish } = ask;
     // A repeat that does not wait finds that the first request still does.
-    if (!wish || waitMs === 0) return this.nothing(pool, ask);
+    if (!wish || waitMs === 0) return whyInVain(this.redis, this.names, pool, ask);
     const wait = { pool, ask: { ...ask, tokens: [waiter], wish }, ticket, ...(signal && { signal }) };
     const outcome = await this.room.wait(wait);
-    if (outcome === 'TIMED_OUT') return this.nothing(pool, ask);
+    if (outcome === 'TIMED_OUT') return whyInVain(this.redis, this.names, pool, ask);
     return 'member' in outcome
       ? { selection: outcome, reason: null, retryAfterMs: null }
       : this.answer(pool, outcome, ask);
@@ -126,33 +125,11 @@ export class LeastConcurrencyStrategy implements SelectionStrategy, LeaseLifecyc
     if (found.word === 'LENT') return { selection: found.selections[0] ?? null, reason: null, retryAfterMs: null };
     if (found.word === 'REUSED') throw new RequestIdReusedError(found.endedAs);
     if (found.word === 'AT_CAPACITY') return { selection: null, reason: found.word, retryAfterMs: found.retryAfterMs };
-    if (found.word === 'NO_MATCH') return { ...(await this.nothing(pool, ask)), reason: 'NO_MATCH' };
-    const nothing = await this.nothing(pool, ask);
+    if (found.word === 'NO_MATCH') return whyNothing(this.redis, this.names, pool, ask, 'NO_MATCH');
+    const nothing = await whyNothing(this.redis, this.names, pool, ask);
     // Members that are eligible are on their way into this strategy's index.
     if (found.word !== 'NONE' || nothing.reason === 'AT_CAPACITY') throw new PoolOutdatedError(pool.name);
     return nothing;
-  }
-
-  /** Why there is nothing to lend, and the time to the earliest expiry, end of a cooldown or of a ban for the target. */
-  private async nothing({ name, keys }: PoolConfig, { wish }: Acquisition): Promise<SelectionResult> {
-    const { redis } = this;
-    const nowMs = await redisCall(serverTimeMs(redis));
-    const first = (key: string) => redis.zrangebyscore(key, `(${nowMs}`, '+inf', 'WITHSCORES', 'LIMIT', 0, 1);
-    const [bans] = this.names.target(name, wish?.target ?? '');
-    const [eligible, withdrawn, ...firsts] = await redisCall(
-      Promise.all([
-        redis.exists(keys.eligible),
-        redis.exists(keys.withdrawn),
-        ...[keys.returns, keys.leases, bans].map(first),
-      ]),
-    );
-    const [returnMs, ...others] = firsts.map(([, timeMs]) => (timeMs === undefined ? Infinity : Number(timeMs)));
-    const waitOf = (...timesMs: (number | undefined)[]) => {
-      const soonestMs = Math.min(...timesMs.map((timeMs) => timeMs ?? Infinity));
-      return Number.isFinite(soonestMs) ? soonestMs - nowMs : null;
-    };
-    if (eligible > 0) return { selection: null, reason: 'AT_CAPACITY', retryAfterMs: waitOf(returnMs, ...others) };
-    return { selection: null, reason: withdrawn > 0 ? 'NONE_ELIGIBLE' : 'EMPTY_POOL', retryAfterMs: waitOf(returnMs) };
   }
 }
 

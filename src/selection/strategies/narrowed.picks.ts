@@ -37,7 +37,7 @@ export class NarrowedPicks {
 
   /**
    * As many picks as `count` single ones in a row would give. In one atomic step, but where more than 4,000 members have to be
-   * passed over, somebody is on trial, or has come back behind the others of a target.
+   * passed over, 1,000 bans have ended, somebody is on trial, or has come back behind the others of a target.
    *
    * @throws PoolOutdatedError when the pool is not as `pool` says
    */
