@@ -7,7 +7,7 @@ import { RunQueue } from './run.queue.js';
 import { type Turn, TurnKeeper } from './turn.keeper.js';
 
 /** For how long the turn is kept beyond what a step may take: a process that dies keeps it as long. */
-const MARGIN_MS = 10_000;
+const MARGIN_MS = 5_000;
 
 /** Starts the jobs of a queue one after another, in their order, while there is room: below the queue's limit, and on a node. */
 @Injectable()

@@ -1,0 +1,188 @@
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { CrawlServices } from '../support/crawl.services.js';
+import { waitUntil } from '../support/wait.until.js';
+
+const JOBS = 6;
+const LIMIT = 2;
+
+let crawls: CrawlServices;
+
+beforeEach(async () => {
+  crawls = await CrawlServices.start();
+  await crawls.addService();
+});
+afterEach(() => crawls.stop());
+
+/** Kills the only process that there is; what it has sent has been sent. */
+async function kill(): Promise<void> {
+  const { service } = crawls;
+  await service.stop('SIGKILL');
+}
+
+/** Every job was started once, has finished, and no more ran at once than may; all places are free again. */
+async function expectAllWell(ids: readonly string[]): Promise<void> {
+  await crawls.untilIdle();
+  expect(crawls.daemon.twice).toEqual([]);
+  expect(crawls.daemon.scheduled.map(({ id }) => id).sort()).toEqual(ids.map((id) => `${id}-1`).sort());
+  expect(crawls.daemon.most).toBeLessThanOrEqual(LIMIT);
+  expect(await crawls.queue()).toMatchObject({ finished: JOBS, failed: 0, lost: 0, cancelled: 0 });
+}
+
+/** Resolves when Redis has been sent a script with this in its keys and arguments; nobody else has to do with the queue. */
+async function untilSent(matches: (command: string) => boolean): Promise<void> {
+  const monitor = await crawls.redis.client().monitor();
+  await new Promise<void>((resolve) => {
+    monitor.on('monitor', (_time: string, args: string[]) => {
+      if (matches(args.join(' '))) resolve();
+    });
+  });
+  monitor.disconnect();
+}
+
+describe('the process that starts and watches jobs is killed', () => {
+  test('while it looks for a node, with a lease and no job yet', async () => {
+    await crawls.addDaemon();
+    await crawls.setUp({ limit: LIMIT });
+    crawls.daemon.faults.set('daemonstatus.json', 'hangs');
+    const { jobs } = await crawls.submit(JOBS);
+    await waitUntil(() => crawls.daemon.calls['daemonstatus.json'] === 1, {
+      what: 'the node to be asked for its load',
+    });
+    await kill();
+    crawls.daemon.faults.clear();
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('when it has claimed a job, and may not have given it to anybody', async () => {
+    await crawls.addDaemon();
+    await crawls.setUp({ limit: LIMIT });
+    const claimed = untilSent((command) => command.includes('"lease":'));
+    const { jobs } = await crawls.submit(JOBS);
+    await claimed;
+    await kill();
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('when it has written that it tells the node, and may not have told it', async () => {
+    await crawls.addDaemon();
+    await crawls.setUp({ limit: LIMIT });
+    const posting = untilSent((command) => command.includes('{"isPosted":true}'));
+    const { jobs } = await crawls.submit(JOBS);
+    await posting;
+    await kill();
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('when it has told the node, which has not done anything yet', async () => {
+    await crawls.addDaemon();
+    await crawls.setUp({ limit: LIMIT });
+    crawls.daemon.faults.set('schedule.json', 'hangs');
+    const { jobs } = await crawls.submit(JOBS);
+    await waitUntil(() => crawls.daemon.calls['schedule.json'] === 1, { what: 'the node to be told' });
+    await kill();
+    crawls.daemon.faults.clear();
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('when the node has taken the job, and has not answered', async () => {
+    await crawls.addDaemon({ runMs: 3_000 });
+    await crawls.setUp({ limit: LIMIT });
+    crawls.daemon.onScheduled = () => {
+      crawls.daemon.onScheduled = undefined;
+      return kill();
+    };
+    const { jobs } = await crawls.submit(JOBS);
+    await waitUntil(() => crawls.daemon.onScheduled === undefined, { what: 'the node to be told' });
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('when the node has answered, before that is written', async () => {
+    await crawls.addDaemon({ runMs: 3_000 });
+    await crawls.setUp({ limit: LIMIT });
+    const redis = crawls.redis.client();
+    crawls.daemon.onScheduled = async () => {
+      crawls.daemon.onScheduled = undefined;
+      await redis.call('CLIENT', 'PAUSE', '60000', 'WRITE');
+    };
+    const { jobs } = await crawls.submit(JOBS);
+    await waitUntil(() => crawls.daemon.onScheduled === undefined, { what: 'the node to be told' });
+    // The answer has arrived when the process turns to Redis, which does not let it.
+    await waitUntil(async () => /blocked_clients:[1-9]/.test(await redis.info('clients')), {
+      what: 'it to wait for Redis',
+    });
+    await kill();
+    await redis.call('CLIENT', 'UNPAUSE');
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('while jobs run', async () => {
+    await crawls.addDaemon({ runMs: 'hold' });
+    await crawls.setUp({ limit: LIMIT });
+    const { jobs } = await crawls.submit(JOBS);
+    await crawls.untilQueue('two to run', ({ running }) => running === LIMIT);
+    await kill();
+    await crawls.addService();
+    await waitUntil(
+      () => {
+        crawls.daemon.finish();
+        return crawls.daemon.scheduled.length === JOBS && crawls.daemon.live === 0;
+      },
+      { what: 'all to have run', deadlineMs: 30_000 },
+    );
+    await expectAllWell(jobs);
+  });
+
+  test('when a job has finished, before that is written', async () => {
+    await crawls.addDaemon({ runMs: 'hold' });
+    await crawls.setUp({ limit: LIMIT });
+    const redis = crawls.redis.client();
+    const { jobs } = await crawls.submit(JOBS);
+    await crawls.untilQueue('two to run', ({ running }) => running === LIMIT);
+    await redis.call('CLIENT', 'PAUSE', '60000', 'WRITE');
+    const asked = () => (crawls.daemon.calls['status.json'] ?? 0) + (crawls.daemon.calls['listjobs.json'] ?? 0);
+    const before = asked();
+    crawls.daemon.finish();
+    await waitUntil(() => asked() > before, { what: 'the node to be asked' });
+    await kill();
+    await redis.call('CLIENT', 'UNPAUSE');
+    await crawls.addService();
+    await waitUntil(
+      () => {
+        crawls.daemon.finish();
+        return crawls.daemon.scheduled.length === JOBS && crawls.daemon.live === 0;
+      },
+      { what: 'all to have run', deadlineMs: 30_000 },
+    );
+    await expectAllWell(jobs);
+  });
+
+  test('when that a job has finished has been written, and its node may not have been given back', async () => {
+    await crawls.addDaemon();
+    await crawls.setUp({ limit: LIMIT });
+    const finishing = untilSent((command) => command.includes(' running finished '));
+    const { jobs } = await crawls.submit(JOBS);
+    await finishing;
+    await kill();
+    await crawls.addService();
+    await expectAllWell(jobs);
+  });
+
+  test('while a request is being taken in: it is taken in whole, or not at all', async () => {
+    await crawls.addDaemon({ runMs: 0, maxProc: 1_000 });
+    await crawls.setUp({ limit: LIMIT });
+    const staging = untilSent((command) => command.includes(':staged:'));
+    const sent = crawls.submit(2_000).catch(() => undefined);
+    await staging;
+    await kill();
+    await sent;
+    await crawls.addService();
+    const { waiting, finished, running, starting } = await crawls.queue();
+    expect([0, 2_000]).toContain(waiting + finished + running + starting);
+  });
+});
