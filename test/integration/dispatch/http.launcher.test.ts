@@ -1,0 +1,191 @@
+import { createServer } from 'node:http';
+import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { HttpLauncher } from '../../../src/dispatch/launcher/http.launcher.js';
+import { LaunchRefusedError, LauncherCallError, type LauncherNode } from '../../../src/dispatch/launcher/launcher.js';
+import { LoopbackServer } from '../../support/loopback.server.js';
+
+interface Call {
+  method: string;
+  path: string;
+  authorization: string | undefined;
+  body: unknown;
+}
+
+const launcher = new HttpLauncher();
+const paths = { start: { path: '/runs' }, status: { path: '/runs/{id}' } };
+const job = { externalId: 'a1-0-1', payload: { url: 'http://example.com/' } };
+let server: LoopbackServer;
+let calls: Call[];
+let underWay = 0;
+let mostUnderWay = 0;
+let answer: { status: number; body: unknown; headers?: Record<string, string> };
+
+beforeEach(async () => {
+  calls = [];
+  mostUnderWay = 0;
+  answer = { status: 200, body: {} };
+  const http = createServer((request, response) => {
+    underWay += 1;
+    mostUnderWay = Math.max(mostUnderWay, underWay);
+    let text = '';
+    request.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    request.on('end', () => {
+      const { authorization } = request.headers;
+      const body: unknown = text === '' ? null : JSON.parse(text);
+      calls.push({ method: request.method ?? '', path: request.url ?? '', authorization, body });
+      // Not before all that are sent together have come.
+      setTimeout(() => {
+        underWay -= 1;
+        response.writeHead(answer.status, answer.headers);
+        response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
+      }, 20);
+    });
+  });
+  server = await LoopbackServer.start(http);
+});
+afterEach(() => server.stop());
+
+function node(path = ''): LauncherNode {
+  return { id: 'node', address: `http://op:s3cret@127.0.0.1:${server.port}${path}`, labels: {} };
+}
+
+function inTime(): AbortSignal {
+  return AbortSignal.timeout(5_000);
+}
+
+async function failureOf(work: Promise<unknown>): Promise<Error> {
+  return work.then(
+    () => {
+      throw new Error('it should have failed');
+    },
+    (error: unknown) => error as Error,
+  );
+}
+
+describe('a start', () => {
+  test('posts the payload with the id, below the path of the node, with its user and password', async () => {
+    await launcher.start(node('/crawler/'), job, launcher.parseOptions(paths), inTime());
+    const authorization = `Basic ${Buffer.from('op:s3cret').toString('base64')}`;
+    const body = { url: 'http://example.com/', id: 'a1-0-1' };
+    expect(calls).toEqual([{ method: 'POST', path: '/crawler/runs', authorization, body }]);
+  });
+
+  test('puts the payload under a field, and the id under another, where the queue says so', async () => {
+    const options = launcher.parseOptions({
+      ...paths,
+      start: { path: '/runs', idField: 'key', payloadField: 'input' },
+    });
+    await launcher.start(node(), job, options, inTime());
+    expect(calls[0]?.body).toEqual({ key: 'a1-0-1', input: job.payload });
+  });
+
+  test.each([
+    [400, LaunchRefusedError, 'job'],
+    [422, LaunchRefusedError, 'job'],
+    [401, LaunchRefusedError, 'node'],
+    [429, LaunchRefusedError, 'node'],
+    [408, LauncherCallError, undefined],
+    [302, LauncherCallError, undefined],
+    [500, LauncherCallError, undefined],
+    [503, LauncherCallError, undefined],
+  ])('that is answered with HTTP %i is told apart', async (status, kind, fault) => {
+    answer = { status, body: 'no\nroom', headers: { location: 'http://127.0.0.1:1/' } };
+    const error = await failureOf(launcher.start(node(), job, launcher.parseOptions(paths), inTime()));
+    expect(error).toBeInstanceOf(kind);
+    expect((error as { fault?: string }).fault).toBe(fault);
+    expect(error.message).not.toMatch(/s3cret|\n/);
+    expect(calls).toHaveLength(1);
+  });
+});
+
+describe('the state of a job', () => {
+  test.each([
+    ['queued', 'pending'],
+    ['active', 'running'],
+    ['done', 'finished'],
+    ['error', 'failed'],
+  ])('that a node calls "%s" is %s', async (said, state) => {
+    answer.body = { state: said };
+    const found = await launcher.status(node(), [job], launcher.parseOptions(paths), inTime());
+    expect(found.get(job.externalId)).toEqual({ state });
+    expect(calls[0]).toMatchObject({ method: 'GET', path: '/runs/a1-0-1' });
+  });
+
+  test('is read from the fields that the queue names, with why it failed', async () => {
+    answer.body = { run: { phase: 'BROKEN', why: 'out of\nmemory' } };
+    const status = { path: '/runs/{id}', stateField: 'run.phase', detailField: 'run.why', failed: ['BROKEN'] };
+    const options = launcher.parseOptions({ ...paths, status });
+    const found = await launcher.status(node(), [job], options, inTime());
+    expect(found.get(job.externalId)).toEqual({ state: 'failed', detail: 'out of memory' });
+  });
+
+  test('is unknown where there is no such thing, and not given where the answer says nothing', async () => {
+    answer.status = 404;
+    const options = launcher.parseOptions(paths);
+    expect((await launcher.status(node(), [job], options, inTime())).get(job.externalId)).toEqual({ state: 'unknown' });
+    for (const [status, body] of [
+      [200, { state: 'dancing' }],
+      [200, 'rubbish'],
+      [200, []],
+      [500, { state: 'done' }],
+    ] as const) {
+      answer = { status, body };
+      await expect(launcher.status(node(), [job], options, inTime())).rejects.toBeInstanceOf(LauncherCallError);
+    }
+  });
+
+  test('is asked for each of many jobs', async () => {
+    answer.body = { state: 'running' };
+    const jobs = Array.from({ length: 50 }, (_, n) => ({ ...job, externalId: `a1-${n}-1` }));
+    const found = await launcher.status(node(), jobs, launcher.parseOptions(paths), inTime());
+    expect(found.size).toBe(50);
+    expect(new Set(calls.map(({ path }) => path)).size).toBe(50);
+    expect(mostUnderWay).toBe(16);
+  });
+});
+
+test('cancelling and the load go where the queue says, and are left out where it says nothing', async () => {
+  const bare = launcher.parseOptions(paths);
+  await launcher.cancel(node(), job, bare, inTime());
+  expect(await launcher.load(node(), bare, inTime())).toBeNull();
+  expect(calls).toEqual([]);
+  const cancel = { method: 'DELETE' as const, path: '/runs/{id}' };
+  const options = launcher.parseOptions({ ...paths, cancel, load: { path: '/load?of=all', field: 'jobs' } });
+  await launcher.cancel(node(), job, options, inTime());
+  answer.body = { jobs: 7 };
+  expect(await launcher.load(node(), options, inTime())).toBe(7);
+  expect(calls).toMatchObject([{ method: 'DELETE', path: '/runs/a1-0-1' }, { path: '/load?of=all' }]);
+  answer.body = { jobs: -1 };
+  await expect(launcher.load(node(), options, inTime())).rejects.toBeInstanceOf(LauncherCallError);
+});
+
+test('an answer is read up to eight mebibytes', async () => {
+  answer.body = 'x'.repeat(9 * 1_048_576);
+  const error = await failureOf(launcher.status(node(), [job], launcher.parseOptions(paths), inTime()));
+  expect(error.message).toBe('the answer of the node is too long');
+});
+
+describe('what a queue sets', () => {
+  test.each([
+    [{}, 'launcher.start'],
+    [{ ...paths, start: { path: 'http://example.com/' } }, 'launcher.start.path'],
+    [{ ...paths, start: { path: '//example.com/' } }, 'launcher.start.path'],
+    [{ ...paths, status: { path: '/runs' } }, 'launcher.status.path'],
+    [{ ...paths, colour: 1 }, 'launcher.colour'],
+  ])('%j is refused with the field', (options, path) => {
+    let thrown: unknown;
+    try {
+      launcher.parseOptions(options);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toMatchObject({
+      code: 'VALIDATION_FAILED',
+      problems: expect.arrayContaining([expect.objectContaining({ path })]),
+    });
+  });
+
+  test('keeps a payload from taking the place of the id', () => {
+    expect(launcher.checkPayload({ id: 1 }, launcher.parseOptions(paths))).toMatchObject({ path: 'id' });
+  });
+});
