@@ -53,6 +53,37 @@ export type { Outcome, OutcomeBatch, OutcomeResult } from './eligibility/health/
 export { ExplainService } from './eligibility/explain/explain.service.js';
 export type { Explanation, ExplainRequest, MatchCounts } from './eligibility/explain/explain.types.js';
 
+export { DispatchModule } from './dispatch/dispatch.module.js';
+export { DispatchService, type QueueNodeView, type QueueView } from './dispatch/dispatch.service.js';
+export {
+  DispatchEvents,
+  type DispatchEvent,
+  type DispatchEventName,
+  type DispatchListener,
+} from './dispatch/dispatch.events.js';
+export type { DispatchOptionsInput } from './dispatch/dispatch.options.js';
+export type { QueueChanges, QueueSettings } from './dispatch/queue.settings.js';
+export type { JobCounts, JobRequest, JobState, JobView, RequestView } from './dispatch/job.types.js';
+export type { RequestReceipt } from './dispatch/request.intake.js';
+export { LauncherProvider } from './dispatch/launcher/launcher.decorator.js';
+export {
+  LaunchRefusedError,
+  LauncherCallError,
+  type Launcher,
+  type LauncherJob,
+  type LauncherNode,
+  type LauncherState,
+  type LauncherStatus,
+} from './dispatch/launcher/launcher.js';
+export {
+  JobNotFoundError,
+  LauncherUnknownError,
+  QueueBusyError,
+  QueueFullError,
+  QueueNotFoundError,
+  RequestNotFoundError,
+} from './dispatch/dispatch.errors.js';
+
 export { RestModule } from './http/rest.module.js';
 
 export { EvenhandError, type ErrorCode } from './errors/evenhand.error.js';

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import {
   type BeforeApplicationShutdown,
   Inject,
@@ -38,6 +39,8 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   ) {}
 
   onApplicationBootstrap(): void {
+    // Every run listens for it.
+    setMaxListeners(0, this.closing.signal);
     const { takeoverMs } = this.options;
     this.connection = connectionBeside(this.redis);
     this.worker = new Worker(RUNS, (job, token) => this.process(job, token), {

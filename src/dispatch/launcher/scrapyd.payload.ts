@@ -19,11 +19,9 @@ const TAKEN = [
   '_spider',
 ];
 
-const entries = z
-  .record(name, value)
-  .refine((given) => Object.keys(given).length <= MAX_ENTRIES, {
-    error: `must not have more than ${MAX_ENTRIES} entries`,
-  });
+const entries = z.record(name, value).refine((given) => Object.keys(given).length <= MAX_ENTRIES, {
+  error: `must not have more than ${MAX_ENTRIES} entries`,
+});
 
 /** What a queue sets for all of its jobs. */
 export const scrapydOptionsSchema = z.strictObject({
