@@ -18,8 +18,8 @@ local token, id, number, node = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
 local startMs, keepMs = tonumber(ARGV[5]), tonumber(ARGV[6])
 local MOST_CANCELLED = 1000
 
-local found = redis.call('HMGET', queue, 'limit', 'paused', 'turn', 'turnUntil')
-if found[3] ~= token or tonumber(found[4]) <= nowMs then return { 'LATE' } end
+local found = redis.call('HMGET', queue, 'limit', 'paused', 'turn', 'turnUntil', 'deleting')
+if found[3] ~= token or found[5] or tonumber(found[4]) <= nowMs then return { 'LATE' } end
 if found[2] == 'true' then return { 'PAUSED' } end
 if redis.call('ZCARD', active) >= tonumber(found[1]) then return { 'FULL' } end
 

@@ -24,6 +24,8 @@ export interface RunTools {
   rests: NodeRests;
   selection: SelectionService;
   events: DispatchEvents;
+  /** See `DispatchOptions`. */
+  takeoverMs: number;
   /** Starts what there is room for now, without waiting for it. */
   fill: (queue: string) => void;
 }

@@ -1,7 +1,8 @@
-import { Injectable } from '@nestjs/common';
+import { Inject, Injectable } from '@nestjs/common';
 import { SelectionService } from '../selection/selection.service.js';
 import { DispatchEvents } from './dispatch.events.js';
 import { DispatchLine } from './dispatch.line.js';
+import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
 import { JobBeats } from './job.beats.js';
 import { JobRun, RunSupersededError, type RunTools } from './job.run.js';
 import { startJob } from './job.start.js';
@@ -28,8 +29,10 @@ export class JobRunner {
     selection: SelectionService,
     events: DispatchEvents,
     line: DispatchLine,
+    @Inject(DISPATCH_OPTIONS) { takeoverMs }: DispatchOptions,
   ) {
-    this.tools = { store, queues, calls, polls, rests, selection, events, fill: (queue) => line.fill(queue) };
+    const fill = (queue: string) => line.fill(queue);
+    this.tools = { store, queues, calls, polls, rests, selection, events, takeoverMs, fill };
   }
 
   /**

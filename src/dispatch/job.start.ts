@@ -21,9 +21,12 @@ export async function startJob(run: JobRun): Promise<void> {
 
 async function tell(run: JobRun): Promise<void> {
   if (run.isUnwanted) return end(run, 'cancelled', 'cancelled before it was started', 'unused');
+  const beganMs = performance.now();
   await run.step({ state: 'starting', changes: { isPosted: true } });
+  const queue = await run.queue();
+  // This process was stopped for so long that another may have told the node meanwhile.
+  if (performance.now() - beganMs > run.tools.takeoverMs / 2) return startJob(run);
   try {
-    const queue = await run.queue();
     await run.tools.calls.start(queue, run.node, run.job);
   } catch (error) {
     if (error instanceof LaunchRefusedError) return refused(run, error);
@@ -90,7 +93,7 @@ async function fail(run: JobRun, reason: string, outcome: 'failure' | 'unused'):
   const line = `not started on ${run.node.id}: ${reason}`;
   const again = againMs(run, queue.settings.retry);
   if (again === undefined) return end(run, 'failed', line, outcome, reason);
-  await run.step({ state: 'waiting', changes: { reason }, line, isAnswered: true, againMs: again });
+  await waitAgain(run, line, reason, again);
   await run.settle(outcome);
   run.tools.fill(run.ref.queue);
 }
@@ -100,10 +103,16 @@ export async function loseJob(run: JobRun, reason: string): Promise<void> {
   const { retry, loss } = (await run.queue()).settings;
   const again = loss.retry && !run.isUnwanted ? againMs(run, retry) : undefined;
   if (again === undefined) return end(run, run.isUnwanted ? 'cancelled' : 'lost', `lost: ${reason}`, 'failure', reason);
-  await run.step({ state: 'waiting', changes: { reason }, line: `lost: ${reason}`, isAnswered: true, againMs: again });
+  await waitAgain(run, `lost: ${reason}`, reason, again);
   await run.settle('failure');
   run.tell('lost');
   run.tools.fill(run.ref.queue);
+}
+
+/** One that is not wanted any more ends there as cancelled. */
+async function waitAgain(run: JobRun, line: string, reason: string, againMs: number): Promise<void> {
+  const { state } = await run.step({ state: 'waiting', changes: { reason }, line, isAnswered: true, againMs });
+  if (state === 'cancelled') run.tell('cancelled');
 }
 
 /** The end of a job: it is written, its node is given back, those who listen are told, and the next one may start. */

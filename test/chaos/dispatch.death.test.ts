@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CrawlServices } from '../support/crawl.services.js';
+import { TcpProxy } from '../support/tcp.proxy.js';
 import { waitUntil } from '../support/wait.until.js';
 
 const JOBS = 6;
@@ -185,4 +186,33 @@ describe('the process that starts and watches jobs is killed', () => {
     const { waiting, finished, running, starting } = await crawls.queue();
     expect([0, 2_000]).toContain(waiting + finished + running + starting);
   });
+});
+
+test('a process that is stopped between its note that it tells the node and the call does not tell it when another has', async () => {
+  await crawls.service.stop();
+  const proxy = await TcpProxy.start(crawls.redis.port);
+  const slow = await crawls.addService({ REDIS_URL: proxy.url, REDIS_COMMAND_TIMEOUT_MS: '60000' });
+  await crawls.addDaemon({ runMs: 'hold' });
+  await crawls.setUp({ limit: 1 });
+  // Redis knows the scripts from then on.
+  await crawls.submit(1);
+  await waitUntil(() => crawls.daemon.runningIds.length === 1, { what: 'the first to run' });
+  crawls.daemon.finish();
+  await crawls.untilIdle();
+  const posting = proxy.stallAfter('{"isPosted":true}');
+  const { jobs } = await crawls.submit(1);
+  await posting;
+  slow.child.kill('SIGSTOP');
+  await crawls.addService();
+  await waitUntil(() => crawls.daemon.scheduled.length === 2, { what: 'another to start it', deadlineMs: 20_000 });
+  await crawls.untilQueue('it to run', ({ running }) => running === 1);
+  await waitUntil(() => crawls.daemon.runningIds.length === 1, { what: 'it to run on the node' });
+  slow.child.kill('SIGCONT');
+  proxy.pass();
+  // It has taken up its work again when it has asked the other process's node, or has let go.
+  expect((await slow.call('GET', `/v1/queues/crawls/jobs/${jobs[0] ?? ''}`)).status).toBe(200);
+  crawls.daemon.finish();
+  await crawls.untilIdle();
+  expect(crawls.daemon.calls['schedule.json']).toBe(2);
+  await proxy.stop();
 });

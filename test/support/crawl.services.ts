@@ -31,7 +31,7 @@ export class CrawlServices {
 
   /** One that answers. */
   get service(): RunningService {
-    const running = this.services.find(({ child }) => child.exitCode === null && child.signalCode === null);
+    const running = this.services.findLast(({ child }) => child.exitCode === null && child.signalCode === null);
     if (!running) throw new Error('no service process is left');
     return running;
   }
@@ -40,9 +40,13 @@ export class CrawlServices {
     return this.daemons[0] as ScrapydServer;
   }
 
-  async addService(): Promise<RunningService> {
-    const env = { REDIS_URL: this.redis.url, DISPATCH_TAKEOVER_MS: String(TAKEOVER_MS) };
-    const service = await RunningService.start(env);
+  /** The newest one is asked first. */
+  async addService(env: Record<string, string> = {}): Promise<RunningService> {
+    const service = await RunningService.start({
+      REDIS_URL: this.redis.url,
+      DISPATCH_TAKEOVER_MS: String(TAKEOVER_MS),
+      ...env,
+    });
     this.services.push(service);
     return service;
   }

@@ -7,6 +7,7 @@ export class TcpProxy {
   private mode: Mode = 'pass';
   private rewriting: { from: string; to: string } | undefined;
   private readonly pairs = new Set<[client: Socket, server: Socket]>();
+  private awaited: { text: string; seen: () => void } | undefined;
   private readonly held: (() => void)[] = [];
   /** Ends that missed something. Nothing reaches them any more: TCP never leaves a gap. */
   private readonly cutOff = new WeakSet<Socket>();
@@ -55,6 +56,13 @@ export class TcpProxy {
     this.mode = 'stall';
   }
 
+  /** Lets a request through that holds this text, and holds back what comes after it, its reply included, until `pass`. */
+  stallAfter(text: string): Promise<void> {
+    return new Promise((resolve) => {
+      this.awaited = { text, seen: resolve };
+    });
+  }
+
   pass(): void {
     this.mode = 'pass';
     for (const release of this.held.splice(0)) release();
@@ -98,5 +106,9 @@ export class TcpProxy {
     if (this.cutOff.has(to)) return;
     if (this.mode === 'stall') this.held.push(() => to.write(data));
     else to.write(data);
+    if (!this.awaited || !data.includes(this.awaited.text)) return;
+    this.mode = 'stall';
+    this.awaited.seen();
+    this.awaited = undefined;
   }
 }
