@@ -7,6 +7,7 @@ import { DispatchService, type QueueView } from '../../src/dispatch/dispatch.ser
 import type { JobView } from '../../src/dispatch/job.types.js';
 import type { QueueChanges } from '../../src/dispatch/queue.settings.js';
 import { PoolService } from '../../src/pool/pool.service.js';
+import type { RedisConnection } from '../../src/redis/redis.options.js';
 import { SelectionModule } from '../../src/selection/selection.module.js';
 import { SelectionService } from '../../src/selection/selection.service.js';
 import { FleetLauncher } from './fleet.launcher.js';
@@ -24,9 +25,16 @@ export interface DispatchApp {
   close(): Promise<void>;
 }
 
-/** @param fleet nodes that several applications share */
-export async function startDispatch(url: string, fleet = new FleetLauncher()): Promise<DispatchApp> {
-  const selection = SelectionModule.forRoot({ redis: { connection: { url } } });
+/**
+ * @param redis a URL, or any other way to reach one
+ * @param fleet nodes that several applications share
+ */
+export async function startDispatch(
+  redis: string | RedisConnection,
+  fleet = new FleetLauncher(),
+): Promise<DispatchApp> {
+  const connection = typeof redis === 'string' ? { url: redis } : redis;
+  const selection = SelectionModule.forRoot({ redis: { connection } });
   @Module({
     imports: [selection, DispatchModule.forRoot(selection, { takeoverMs: 1_000 })],
     providers: [{ provide: FleetLauncher, useValue: fleet }],
