@@ -1,11 +1,11 @@
 import { setMaxListeners } from 'node:events';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   type BeforeApplicationShutdown,
   Inject,
   Injectable,
   Logger,
   type OnApplicationBootstrap,
-  type OnApplicationShutdown,
 } from '@nestjs/common';
 import { type Job, WaitingError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
@@ -20,12 +20,14 @@ import { RUNS } from './run.queue.js';
 
 /** A run is never given up for having changed hands often. */
 const MAX_STALLED = 1_000_000;
+/** How long handing the runs over may take. */
+const CLOSE_MS = 3_000;
 
 /**
  * Takes on runs of jobs, by BullMQ: a process shows every half of `takeoverMs` that it lives; the runs of one that does not are given to others.
  */
 @Injectable()
-export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown, OnApplicationShutdown {
+export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger('Dispatch');
   private readonly closing = new AbortController();
   private worker: Worker<AttemptRef, void, typeof RUNS> | undefined;
@@ -59,13 +61,11 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     this.worker.on('error', () => undefined);
   }
 
-  /** Runs that are under way go to another process, or wait for one. */
+  /** Runs that are under way go to another process, or wait for one; while Redis is away others find them later. */
   async beforeApplicationShutdown(): Promise<void> {
     this.closing.abort();
-    await this.worker?.close();
-  }
-
-  onApplicationShutdown(): void {
+    const closed = this.worker?.close().catch(() => undefined);
+    await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
     this.connection?.disconnect();
   }
 

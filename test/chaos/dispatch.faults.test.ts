@@ -166,4 +166,19 @@ describe('Redis', () => {
     expect(crawls.daemon.most).toBeLessThanOrEqual(4);
     expect(await crawls.queue()).toMatchObject({ finished: 20, failed: 0, lost: 0 });
   });
+
+  test.each(['SIGKILL', 'SIGSTOP'] as const)('that is away (%s) keeps no process from ending', async (signal) => {
+    await crawls.addDaemon({ runMs: 'hold' });
+    await crawls.setUp({ limit: 4 });
+    await crawls.submit(8);
+    await crawls.untilQueue('four to run', ({ running }) => running === 4);
+    await crawls.redis.kill(signal);
+    expect(await crawls.service.stop('SIGTERM')).toBe(0);
+    if (signal === 'SIGSTOP') crawls.redis.resume();
+    else await crawls.redis.start();
+    await crawls.addService();
+    await finishAll(8);
+    await crawls.untilIdle();
+    expect(crawls.daemon.scheduled).toHaveLength(8);
+  });
 });
