@@ -54,7 +54,8 @@ export { ExplainService } from './eligibility/explain/explain.service.js';
 export type { Explanation, ExplainRequest, MatchCounts } from './eligibility/explain/explain.types.js';
 
 export { DispatchModule } from './dispatch/dispatch.module.js';
-export { DispatchService, type QueueNodeView, type QueueView } from './dispatch/dispatch.service.js';
+export { DispatchService } from './dispatch/dispatch.service.js';
+export type { QueueNodeView, QueueView } from './dispatch/queue.view.js';
 export {
   DispatchEvents,
   type DispatchEvent,

@@ -15,7 +15,7 @@ local found = redis.call('HMGET', request, 'total', 'endedAt', 'waiting')
 if not found[1] then return 'MISSING' end
 if found[2] then return 'ENDED' end
 redis.call('ZREM', line, id)
-redis.call('HSET', request, 'cancelledAt', string.format('%.0f', nowMs))
+redis.call('HSETNX', request, 'cancelledAt', string.format('%.0f', nowMs))
 count('waiting', -found[3])
 count('cancelled', tonumber(found[3]))
 for _, job in ipairs(redis.call('ZRANGE', active, 0, -1)) do

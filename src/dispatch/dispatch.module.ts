@@ -20,6 +20,7 @@ import { ScrapydLauncher } from './launcher/scrapyd.launcher.js';
 import { NodeFinder } from './node.finder.js';
 import { NodePolls } from './node.polls.js';
 import { NodeRests } from './node.rests.js';
+import { QueueChecks } from './queue.checks.js';
 import { QueueDirectory } from './queue.directory.js';
 import { QueueKeyNames } from './queue.keys.js';
 import { QueueUpkeep } from './queue.upkeep.js';
@@ -80,6 +81,7 @@ export class DispatchModule {
         QueueUpkeep,
         RequestIntake,
         RequestCatalogue,
+        QueueChecks,
         DispatchService,
       ],
       exports: [DispatchService, DispatchEvents],

@@ -1,72 +1,41 @@
 import { Inject, Injectable } from '@nestjs/common';
-import { ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from '../pool/page.js';
-import { PoolService } from '../pool/pool.service.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
-import { hasLifecycle } from '../selection/leases/lease.lifecycle.js';
-import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
-import { LauncherUnknownError, QueueBusyError, QueueNotFoundError } from './dispatch.errors.js';
+import { QueueBusyError, QueueNotFoundError } from './dispatch.errors.js';
 import { DispatchLine } from './dispatch.line.js';
-import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
-import type { JobCounts, JobRequest, JobView, RequestView } from './job.types.js';
-import { LauncherRegistry } from './launcher/launcher.registry.js';
-import { type NodeRest, NodeRests } from './node.rests.js';
+import type { JobRequest, JobView, RequestView } from './job.types.js';
+import { NodeRests } from './node.rests.js';
+import { QueueChecks } from './queue.checks.js';
 import { QueueDirectory, type StoredQueue } from './queue.directory.js';
 import { QueueKeyNames } from './queue.keys.js';
 import {
-  type CheckedQueueChanges,
   type QueueChanges,
   type QueueSettings,
-  REQUIRED,
-  mergeQueueSettings,
   queueChangesSchema,
   queueFields,
   queueNameSchema,
 } from './queue.settings.js';
-import { RequestCatalogue, countsOf } from './request.catalogue.js';
+import { type QueueView, queueView } from './queue.view.js';
+import { RequestCatalogue } from './request.catalogue.js';
 import { RequestIntake, type RequestReceipt } from './request.intake.js';
 
 const PUT = new RedisScript(loadScript('dispatch/put.lua'));
 const DELETE = new RedisScript(loadScript('dispatch/delete.lua'));
 const REQUESTS_AT_ONCE = 100;
-/** A lease must outlive the change from a process that died to another. */
-const TAKEOVERS_A_LEASE = 3;
-
-/** A node of a queue that has jobs, or gets none for a while. */
-export interface QueueNodeView {
-  id: string;
-  starting: number;
-  running: number;
-  /** Until when it gets no job, and why; null where it may get one. */
-  restsUntil: string | null;
-  reason: string | null;
-}
-
-/** A queue as it is now; `finished`, `failed`, `cancelled` and `lost` count all jobs since it was made. */
-export interface QueueView extends QueueSettings, JobCounts {
-  name: string;
-  paused: boolean;
-  /** Why nothing was started when that was last tried, such as `AT_CAPACITY`; null where something was. */
-  blocked: string | null;
-  nodes: QueueNodeView[];
-}
 
 /** Queues of jobs: sets them up, takes requests, shows and cancels them. */
 @Injectable()
 export class DispatchService {
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
-    @Inject(DISPATCH_OPTIONS) private readonly options: DispatchOptions,
     private readonly names: QueueKeyNames,
     private readonly queues: QueueDirectory,
-    private readonly pools: PoolService,
-    private readonly strategies: StrategyRegistry,
-    private readonly launchers: LauncherRegistry,
+    private readonly checks: QueueChecks,
     private readonly rests: NodeRests,
     private readonly intake: RequestIntake,
     private readonly catalogue: RequestCatalogue,
@@ -193,7 +162,7 @@ export class DispatchService {
     const checked = parseInput(queueChangesSchema, changes);
     const current = await this.queues.find(name);
     if (!current && mode === 'patch') throw new QueueNotFoundError(name);
-    const settings = await this.check(checked, current?.settings);
+    const settings = await this.checks.check(checked, current?.settings);
     const given = Object.fromEntries(
       Object.keys(checked).map((field) => [field, settings[field as keyof QueueSettings]]),
     );
@@ -211,30 +180,6 @@ export class DispatchService {
     return word;
   }
 
-  /** The settings that come of changes, which must go together. */
-  private async check(changes: CheckedQueueChanges, current: QueueSettings | undefined): Promise<QueueSettings> {
-    const merged = mergeQueueSettings(changes, current);
-    for (const field of REQUIRED) if (merged[field] === undefined) throw refused(field, 'is needed for a new queue');
-    const settings = merged as QueueSettings;
-    const { type, ...options } = settings.launcher;
-    const launcher = this.launchers.find(type);
-    if (!launcher) throw new LauncherUnknownError(type, this.launchers.names());
-    if (changes.launcher) settings.launcher = { type, ...(launcher.parseOptions(options) as object) };
-    const leastTtlMs = this.options.takeoverMs * TAKEOVERS_A_LEASE;
-    if (settings.leaseTtlMs < leastTtlMs) throw refused('leaseTtlMs', `must be at least ${leastTtlMs} here`);
-    await this.checkPool(settings);
-    return settings;
-  }
-
-  private async checkPool({ pool: name, leaseTtlMs }: QueueSettings): Promise<void> {
-    const pool = await this.pools.get(name);
-    if (!hasLifecycle(this.strategies.get(pool.strategy))) {
-      throw refused('pool', `must have leases; "${name}" has the strategy "${pool.strategy}"`);
-    }
-    const { maxTtlMs } = pool.lease;
-    if (leaseTtlMs > maxTtlMs) throw refused('leaseTtlMs', `must be at most the pool's lease.maxTtlMs, ${maxTtlMs}`);
-  }
-
   private async deleteRequests(queue: string, key: string): Promise<void> {
     const ids = await redisCall(this.redis.zrange(key, 0, String(REQUESTS_AT_ONCE - 1)));
     if (ids.length === 0) return;
@@ -245,33 +190,10 @@ export class DispatchService {
   }
 
   private async view(queue: StoredQueue): Promise<QueueView> {
-    const { name, settings, fields, keys } = queue;
-    const [counts, rests] = await Promise.all([redisCall(this.redis.hgetall(keys.nodes)), this.rests.read(queue)]);
-    return {
-      name,
-      ...settings,
-      paused: fields['paused'] === 'true',
-      ...countsOf(fields),
-      blocked: fields['blocked'] ?? null,
-      nodes: nodeViews(counts, rests),
-    };
+    const [counts, rests] = await Promise.all([
+      redisCall(this.redis.hgetall(queue.keys.nodes)),
+      this.rests.read(queue),
+    ]);
+    return queueView(queue, counts, rests);
   }
-}
-
-function nodeViews(counts: Readonly<Record<string, string>>, rests: ReadonlyMap<string, NodeRest>): QueueNodeView[] {
-  const withJobs = Object.keys(counts).map((field) => field.slice(field.indexOf(' ') + 1));
-  return [...new Set([...withJobs, ...rests.keys()])].sort().map((id) => {
-    const rest = rests.get(id);
-    return {
-      id,
-      starting: Number(counts[`starting ${id}`] ?? 0),
-      running: Number(counts[`running ${id}`] ?? 0),
-      restsUntil: rest ? new Date(rest.untilMs).toISOString() : null,
-      reason: rest?.reason ?? null,
-    };
-  });
-}
-
-function refused(path: string, message: string): ValidationFailedError {
-  return new ValidationFailedError(`"${path}" ${message}.`, [{ path, message }]);
 }

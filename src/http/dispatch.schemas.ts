@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { QueueView } from '../dispatch/dispatch.service.js';
+import type { QueueView } from '../dispatch/queue.view.js';
 import { JOB_STATES, type JobCounts, type JobView, type RequestView } from '../dispatch/job.types.js';
 import { queueNameSchema, queueSettingsSchema } from '../dispatch/queue.settings.js';
 import type { RequestReceipt } from '../dispatch/request.intake.js';

@@ -240,6 +240,16 @@ describe('the service', () => {
       '/v1/pools/{pool}/probes',
       '/v1/pools/{pool}/selections',
       '/v1/pools/{pool}/selections/batch',
+      '/v1/queues',
+      '/v1/queues/{queue}',
+      '/v1/queues/{queue}/jobs/{job}',
+      '/v1/queues/{queue}/jobs/{job}/cancel',
+      '/v1/queues/{queue}/pause',
+      '/v1/queues/{queue}/requests',
+      '/v1/queues/{queue}/requests/{request}',
+      '/v1/queues/{queue}/requests/{request}/cancel',
+      '/v1/queues/{queue}/requests/{request}/jobs',
+      '/v1/queues/{queue}/resume',
     ]);
     const text = JSON.stringify(body);
     expect(text).toContain('"example":"http://192.0.2.7:8080"');

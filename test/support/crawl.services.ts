@@ -1,5 +1,5 @@
 import type { JobView, RequestView } from '../../src/dispatch/job.types.js';
-import type { QueueView } from '../../src/dispatch/dispatch.service.js';
+import type { QueueView } from '../../src/dispatch/queue.view.js';
 import type { RequestReceipt } from '../../src/dispatch/request.intake.js';
 import { type ScrapydOptions, ScrapydServer } from './scrapyd.server.js';
 import { type RedisServer, type StartRedisOptions, startRedis } from './redis.server.js';

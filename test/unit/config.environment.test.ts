@@ -15,6 +15,7 @@ const DEFAULTS = {
   poolsFile: undefined,
   logLevel: 'info',
   importMaxBytes: 32 * 1024 * 1024,
+  takeoverMs: 10_000,
 };
 
 function problemsOf(env: Env): readonly string[] {
