@@ -80,11 +80,11 @@ describe('what is not there, or not right', () => {
     ['GET', '/v1/queues/crawls/jobs/%00%0a', undefined, 404, 'JOB_NOT_FOUND'],
     ['POST', `/v1/queues/crawls/jobs/${'a'.repeat(24)}-0/cancel`, undefined, 404, 'JOB_NOT_FOUND'],
     ['POST', `/v1/queues/crawls/requests/${'x'.repeat(2_000)}/cancel`, undefined, 404, 'REQUEST_NOT_FOUND'],
-  ])('%s %s says so', async (method, path, body, status, code, field) => {
+  ])('%s %s says so', async (method, path, body, status, code, field = '') => {
     const answer = await service.call(method, path, body);
     expect(answer).toMatchObject({
       status,
-      body: { code, ...(field === undefined ? {} : { errors: [{ path: field }] }) },
+      body: { code, ...(field === '' ? {} : { errors: [{ path: field }] }) },
     });
   });
 
