@@ -22,6 +22,7 @@ import { RUNS } from './run.queue.js';
 const MAX_STALLED = 1_000_000;
 /** How long handing the runs over may take. */
 const CLOSE_MS = 3_000;
+const RETRY_MS = 1_000;
 
 /**
  * Takes on runs of jobs, by BullMQ: a process shows every half of `takeoverMs` that it lives; the runs of one that does not are given to others.
@@ -49,16 +50,18 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
       connection: this.connection,
       prefix: this.names.runs(),
       skipVersionCheck: true,
+      autorun: false,
       concurrency: MAX_LIMIT,
       lockDuration: takeoverMs,
       stalledInterval: takeoverMs / 2,
       maxStalledCount: MAX_STALLED,
-      runRetryDelay: 1_000,
+      runRetryDelay: RETRY_MS,
       removeOnComplete: { count: 0 },
       removeOnFail: { count: 0 },
     });
     // Outages of Redis are told by the client for commands.
     this.worker.on('error', () => undefined);
+    void this.keepRunning(this.worker);
   }
 
   /** Runs that are under way go to another process, or wait for one; while Redis is away others find them later. */
@@ -67,6 +70,15 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
     const closed = this.worker?.close().catch(() => undefined);
     await Promise.race([closed, sleep(CLOSE_MS, undefined, { ref: false })]);
     this.connection?.disconnect();
+  }
+
+  /** A worker whose first commands fail gives up, and takes on nothing ever after. */
+  private async keepRunning(worker: Pick<Worker, 'run'>): Promise<void> {
+    const { signal } = this.closing;
+    while (!signal.aborted) {
+      await worker.run().catch((error: unknown) => this.logger.error(error));
+      await sleep(RETRY_MS, undefined, { signal, ref: false }).catch(() => undefined);
+    }
   }
 
   private async process(job: Job<AttemptRef, void, typeof RUNS>, token?: string): Promise<void> {
@@ -92,7 +104,7 @@ function connectionBeside(redis: RedisClient): RedisClient {
     maxRetriesPerRequest: null,
     autoResendUnfulfilledCommands: true,
   };
-  const connection = redis instanceof Redis ? redis.duplicate(own) : redis.duplicate([], { redisOptions: own });
+  const connection = redis instanceof Redis ? redis.duplicate(own) : redis.duplicate([], { ...own, redisOptions: own });
   connection.on('error', () => undefined);
   return connection;
 }
