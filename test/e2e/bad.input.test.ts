@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import type { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../support/redis.server.js';
 import { RunningService } from '../support/service.js';
+import { storedKeys } from '../support/stored.keys.js';
+import { waitUntil } from '../support/wait.until.js';
 
 let redisServer: RedisServer;
 let redis: Redis;
@@ -14,6 +16,7 @@ beforeAll(async () => {
   service = await RunningService.start({ REDIS_URL: redisServer.url, IMPORT_MAX_BYTES: '2000000' });
   await service.call('PUT', '/v1/pools/shop');
   await service.call('POST', '/v1/pools/shop/members', { members: [{ id: 'a', value: 'TOP-SECRET' }, { id: 'b' }] });
+  await waitUntil(async () => (await redis.exists('evenhand:due')) === 0, { what: 'nothing to be due in the pool' });
   before = await everything();
 });
 afterAll(async () => {
@@ -21,9 +24,9 @@ afterAll(async () => {
   await redisServer.stop();
 });
 
-/** All that Redis holds, as it would be dumped; the key for passwords, which an import makes, aside. */
+/** All that requests have stored, as it would be dumped. */
 async function everything(): Promise<Record<string, string>> {
-  const keys = (await redis.keys('*')).filter((key) => !key.endsWith('password-tag-key'));
+  const keys = await storedKeys(redis);
   const dumps = await Promise.all(keys.map(async (key) => [key, (await redis.dumpBuffer(key)).toString('hex')]));
   return Object.fromEntries(dumps) as Record<string, string>;
 }

@@ -3,6 +3,7 @@ import { createConnection } from 'node:net';
 import type { Redis } from 'ioredis';
 import { type RedisServer, startRedis } from '../support/redis.server.js';
 import { RunningService } from '../support/service.js';
+import { storedKeys } from '../support/stored.keys.js';
 
 let redisServer: RedisServer;
 let redis: Redis;
@@ -85,7 +86,7 @@ describe('pools', () => {
       status: 422,
       body: { code: 'STRATEGY_UNKNOWN', strategy: 'nonsense', known: expect.arrayContaining(['least-assigned']) },
     });
-    expect(await redis.keys('*')).toEqual([]);
+    expect(await storedKeys(redis)).toEqual([]);
   });
 });
 

@@ -43,7 +43,10 @@ test('members that are no proxies are tried by a prober of the host application'
   const members = ['good', 'bad', 'faulty'].map((id) => ({ id, value: `key-${id}`, labels: { plan: id } }));
   await giveProbedPool(host, { prober: 'account', url: 'https://accounts.example/' }, members);
   const state = (id: string) => probedMember(setup.app, setup.redis, id);
-  await waitUntil(async () => (await state('faulty')).evidence !== '');
+  for (const id of ['good', 'bad', 'faulty']) {
+    const isTold = async () => (await state(id)).reason === null || (await state(id)).evidence !== '';
+    await waitUntil(isTold, { what: `${id} to be probed` });
+  }
   expect(await state('good')).toEqual({ reason: null, evidence: '' });
   expect(await state('bad')).toEqual({
     reason: 'unhealthy',
