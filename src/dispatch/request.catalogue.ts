@@ -1,6 +1,6 @@
 import { Inject, Injectable } from '@nestjs/common';
 import { parseInput } from '../errors/parse.input.js';
-import { type Page, type PageRequest, pageOf, pageRequestSchema, readCursor } from '../pool/page.js';
+import { type Page, type PageRequest, pageOf, pageRequestSchema, readNumberCursor } from '../pool/page.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { RedisScript } from '../redis/redis.script.js';
@@ -37,7 +37,7 @@ export class RequestCatalogue {
   /** Those that are kept, in the order of their arrival. */
   async list({ name, keys }: StoredQueue, page: PageRequest = {}): Promise<Page<'requests', RequestView>> {
     const { limit, cursor } = parseInput(pageRequestSchema, page);
-    const from = cursor === undefined ? '-inf' : `(${Number(readCursor(cursor)) || 0}`;
+    const from = cursor === undefined ? '-inf' : `(${readNumberCursor(cursor)}`;
     const flat = await redisCall(
       this.redis.zrangebyscore(keys.requests, from, '+inf', 'WITHSCORES', 'LIMIT', 0, limit + 1),
     );
@@ -59,7 +59,7 @@ export class RequestCatalogue {
   async listJobs({ name }: StoredQueue, id: string, page: PageRequest = {}): Promise<Page<'jobs', JobView>> {
     const { limit, cursor } = parseInput(pageRequestSchema, page);
     const fields = await this.require(name, id);
-    const from = cursor === undefined ? 0 : (Number(readCursor(cursor)) || 0) + 1;
+    const from = cursor === undefined ? 0 : readNumberCursor(cursor) + 1;
     const length = Math.max(0, Math.min(limit + 1, Number(fields['total']) - from));
     const { items, nextCursor } = pageOf(
       Array.from({ length }, (_, n) => from + n),

@@ -28,7 +28,18 @@ export function pageOf<Item>(
 /** @throws ValidationFailedError when the text is no cursor of ours */
 export function readCursor(cursor: string): string {
   const id = Buffer.from(cursor, 'base64url').toString('utf8');
-  if (Buffer.from(id).toString('base64url') === cursor) return id;
+  if (Buffer.from(id).toString('base64url') !== cursor) throw notACursor();
+  return id;
+}
+
+/** Of a list whose cursors are whole numbers. @throws ValidationFailedError when the text is no cursor of ours */
+export function readNumberCursor(cursor: string): number {
+  const text = readCursor(cursor);
+  if (!/^[0-9]{1,15}$/.test(text)) throw notACursor();
+  return Number(text);
+}
+
+function notACursor(): ValidationFailedError {
   const message = 'is not a cursor that a page returned';
-  throw new ValidationFailedError(`"cursor" ${message}.`, [{ path: 'cursor', message }]);
+  return new ValidationFailedError(`"cursor" ${message}.`, [{ path: 'cursor', message }]);
 }
