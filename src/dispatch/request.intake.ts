@@ -15,6 +15,7 @@ import { LauncherRegistry } from './launcher/launcher.registry.js';
 import { QueueDirectory, type StoredQueue } from './queue.directory.js';
 import { QueueKeyNames } from './queue.keys.js';
 
+const STAGE = new RedisScript(loadScript('dispatch/stage.lua'));
 const ACCEPT = new RedisScript(loadScript('dispatch/accept.lua'));
 
 /** Payloads that are written in one step. */
@@ -82,8 +83,7 @@ export class RequestIntake {
   private async stage(key: string, { jobs }: CheckedJobRequest): Promise<void> {
     for (let at = 0; at < jobs.length; at += CHUNK) {
       const fields = jobs.slice(at, at + CHUNK).flatMap(({ payload }, n) => [String(at + n), JSON.stringify(payload)]);
-      await redisCall(this.redis.hset(key, ...fields));
-      if (at === 0) await redisCall(this.redis.pexpire(key, STAGED_MS));
+      await STAGE.run(this.redis, [key], [STAGED_MS, ...fields]);
     }
   }
 
