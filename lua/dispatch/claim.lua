@@ -9,13 +9,14 @@
   ARGV[4]   node       JSON: what the record is to hold of the node and its lease
   ARGV[5]   startMs    how long the start may take
   ARGV[6]   keepMs     how long an ended request is kept
+  ARGV[7]   nonce      makes the id by which the node knows the attempt: no node has heard of it before
   Returns   {'CLAIMED', number, attempt}, or {'LATE'} | {'PAUSED'} | {'FULL'} | {'CHANGED'}: ask for the turn anew
   Time      O(log N), and one for each job that was cancelled while it was the next, at most 1,000
 ]]
 --@include include/dispatch-job.lua
 local line = KEYS[10]
 local token, id, number, node = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
-local startMs, keepMs = tonumber(ARGV[5]), tonumber(ARGV[6])
+local startMs, keepMs, nonce = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local MOST_CANCELLED = 1000
 
 local found = redis.call('HMGET', queue, 'limit', 'paused', 'turn', 'turnUntil', 'deleting')
@@ -40,7 +41,8 @@ else
   if next + (isFound and 1 or 0) >= total then
     redis.call('ZREM', line, id)
   end
-  redis.call('HSET', request, 'next', next + (isFound and 1 or 0))
+  -- The request may be forgotten, when all of its jobs were cancelled before they were the next.
+  if total > 0 then redis.call('HSET', request, 'next', next + (isFound and 1 or 0)) end
   if not isFound then return { 'CHANGED' } end
   number = tostring(next)
   record = { attempt = 0, waitingAt = tonumber(redis.call('HGET', request, 'acceptedAt')) }
@@ -48,7 +50,7 @@ end
 
 local job = id .. '-' .. number
 record.attempt = record.attempt + 1
-record.externalId = job .. '-' .. record.attempt
+record.externalId = job .. '-' .. nonce
 record.isPosted, record.reason, record.runningAt = nil, nil, nil
 for field, value in pairs(node) do record[field] = value end
 move(number, job, record, 'waiting', 'starting', keepMs)

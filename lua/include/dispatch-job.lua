@@ -66,6 +66,8 @@ local function move(number, id, record, before, state, keepMs)
     record[isLive[state] and state .. 'At' or 'endedAt'] = nowMs
   end
   record.state = state
+  -- Of no use any more, and one of them is secret.
+  if not isActive[state] then record.address, record.launcher = nil, nil end
   redis.call('HSET', jobs, number, cjson.encode(record))
   if isActive[state] then
     redis.call('ZADD', active, nowMs, id)

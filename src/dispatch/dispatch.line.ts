@@ -1,6 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { EvenhandError } from '../errors/evenhand.error.js';
 import { JobStore, newToken } from './job.store.js';
+import { LauncherCalls } from './launcher/launcher.calls.js';
 import { NodeFinder } from './node.finder.js';
 import { QueueDirectory, type StoredQueue } from './queue.directory.js';
 import { RunQueue } from './run.queue.js';
@@ -22,6 +23,7 @@ export class DispatchLine implements BeforeApplicationShutdown {
     private readonly queues: QueueDirectory,
     private readonly turns: TurnKeeper,
     private readonly finder: NodeFinder,
+    private readonly calls: LauncherCalls,
     private readonly store: JobStore,
     private readonly runs: RunQueue,
   ) {}
@@ -30,7 +32,7 @@ export class DispatchLine implements BeforeApplicationShutdown {
   fill(name: string): void {
     const under = this.filling.get(name);
     if (under) under.again = true;
-    if (under || this.closing.signal.aborted) return;
+    if (under || this.isClosing()) return;
     const state = { again: true, done: Promise.resolve() };
     this.filling.set(name, state);
     state.done = this.work(name, state).finally(() => this.filling.delete(name));
@@ -42,14 +44,18 @@ export class DispatchLine implements BeforeApplicationShutdown {
   }
 
   private async work(name: string, state: { again: boolean }): Promise<void> {
-    while (state.again && !this.closing.signal.aborted) {
+    while (state.again && !this.isClosing()) {
       state.again = false;
       try {
         if (await this.startNext(name)) state.again = true;
       } catch (error) {
-        if (!(error instanceof EvenhandError)) this.logger.error(error);
+        if (!(error instanceof EvenhandError || this.isClosing())) this.logger.error(error);
       }
     }
+  }
+
+  private isClosing(): boolean {
+    return this.closing.signal.aborted;
   }
 
   /** @returns whether to go on at once */
@@ -71,6 +77,11 @@ export class DispatchLine implements BeforeApplicationShutdown {
   private async place(queue: StoredQueue, turn: Extract<Turn, { word: 'GO' }>, holdMs: number): Promise<boolean> {
     const { token } = this;
     const { callMs, keepMs } = queue.settings;
+    // Other processes may have it.
+    if (!this.calls.has(queue.settings)) {
+      await this.turns.giveUp(queue.name, token, 'LAUNCHER_UNKNOWN');
+      return false;
+    }
     const keepTurn = async () => (await this.turns.take(queue.name, token, holdMs)).word === 'GO';
     const found = await this.finder.find(queue, keepTurn, this.closing.signal);
     if ('why' in found) {

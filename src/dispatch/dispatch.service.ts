@@ -106,6 +106,8 @@ export class DispatchService {
       await this.deleteRequests(name, requests);
     }
     await redisCall(this.redis.zrem(this.names.queues(), name));
+    // One of that name may have been created meanwhile.
+    if (await this.queues.find(name)) await redisCall(this.redis.zadd(this.names.queues(), 0, name));
   }
 
   /**
@@ -166,8 +168,11 @@ export class DispatchService {
     const given = Object.fromEntries(
       Object.keys(checked).map((field) => [field, settings[field as keyof QueueSettings]]),
     );
-    await redisCall(this.redis.zadd(this.names.queues(), 0, name));
+    const list = () => redisCall(this.redis.zadd(this.names.queues(), 0, name));
+    // Before, lest it be hidden should this process die; after, since a deletion may have taken it away between.
+    if (mode === 'put') await list();
     const word = await this.run(name, mode, queueFields(given), queueFields(settings));
+    if (word === 'CREATED') await list();
     this.line.fill(name);
     return word === 'CREATED';
   }

@@ -80,24 +80,25 @@ export class JobBeats implements OnApplicationShutdown {
 
   private async extend(batch: readonly Kept[]): Promise<void> {
     const pool = batch[0]?.job.pool ?? '';
-    const { leases } = await this.askFor(pool, batch);
+    const { leases, isShort } = await this.askFor(pool, batch);
     const nowMs = performance.now();
     batch.forEach((kept, n) => {
       const isExtended = leases[n]?.status === 'extended';
       // One whose lease is gone runs on: from then on its node's own count is what keeps others off.
-      kept.extendAtMs = isExtended ? nowMs + kept.job.leaseTtlMs * EXTEND_AT : Number.POSITIVE_INFINITY;
+      const againMs = isShort ? 0 : kept.job.leaseTtlMs * EXTEND_AT;
+      kept.extendAtMs = isExtended ? nowMs + againMs : Number.POSITIVE_INFINITY;
     });
   }
 
-  /** A pool whose longest TTL was lowered gives what it gives by default. */
-  private async askFor(pool: string, batch: readonly Kept[]): Promise<{ leases: ExtensionResult[] }> {
+  /** A pool whose longest TTL was lowered gives what it gives by default, which may be as short as a beat. */
+  private async askFor(pool: string, batch: readonly Kept[]): Promise<{ leases: ExtensionResult[]; isShort: boolean }> {
     const ids = batch.map(({ job }) => ({ id: job.lease }));
     const asked = batch.map(({ job }) => ({ id: job.lease, ttlMs: job.leaseTtlMs }));
     try {
-      return await this.leases.extendBatch(pool, { leases: asked });
+      return { ...(await this.leases.extendBatch(pool, { leases: asked })), isShort: false };
     } catch (error) {
       if (!(error instanceof ValidationFailedError)) throw error;
-      return this.leases.extendBatch(pool, { leases: ids });
+      return { ...(await this.leases.extendBatch(pool, { leases: ids })), isShort: true };
     }
   }
 }

@@ -4,12 +4,14 @@ import type { SelectionService } from '../selection/selection.service.js';
 import type { DispatchEventName, DispatchEvents } from './dispatch.events.js';
 import { type Adopted, type JobStep, type JobStore, newToken } from './job.store.js';
 import { type AttemptRef, type JobRecord, jobIdOf } from './job.types.js';
-import type { LauncherCalls } from './launcher/launcher.calls.js';
+import type { LauncherCalls, LauncherTarget } from './launcher/launcher.calls.js';
 import { type LauncherJob, LauncherCallError, type LauncherNode, type LauncherStatus } from './launcher/launcher.js';
 import { nodeOf } from './node.finder.js';
 import type { NodePolls } from './node.polls.js';
 import type { NodeRests } from './node.rests.js';
 import type { QueueDirectory, StoredQueue } from './queue.directory.js';
+import type { LauncherSettings } from './queue.settings.js';
+import { unlessAborted } from './unless.aborted.js';
 
 const RETRY_MS = 500;
 /** Redis is away or refuses for now; what is asked of it is asked again. */
@@ -32,6 +34,13 @@ export interface RunTools {
 
 /** Somebody else acts on the job now, or its queue is gone: this process leaves it alone. */
 export class RunSupersededError extends Error {}
+
+/** This process does not have the launcher that the job is started by. */
+export class LauncherMissingError extends Error {
+  constructor(launcher: string) {
+    super(`This process has no launcher "${launcher}".`);
+  }
+}
 
 /** One attempt of a job in the hands of this process. */
 export class JobRun {
@@ -61,6 +70,17 @@ export class JobRun {
 
   get node(): LauncherNode {
     return nodeOf(this.record);
+  }
+
+  /** Stays as it was when the node was found, whatever becomes of the queue's. */
+  get launcher(): LauncherSettings {
+    return JSON.parse(this.record.launcher ?? '{}') as LauncherSettings;
+  }
+
+  /** How its node is called. */
+  async target(): Promise<LauncherTarget> {
+    const { settings } = await this.queue();
+    return { launcher: this.launcher, callMs: settings.callMs };
   }
 
   get job(): LauncherJob {
@@ -96,7 +116,7 @@ export class JobRun {
   /** Where the node says that the job is, when it is asked next. */
   async poll(): Promise<LauncherStatus | LauncherCallError> {
     const queue = await this.queue();
-    return this.unlessClosed(this.tools.polls.next(queue, this.node, this.job));
+    return unlessAborted(this.tools.polls.next(queue, this.launcher, this.node, this.job), this.signal);
   }
 
   /** Gives the node back. Never rejects for a lease that is gone: it has been given back then. */
@@ -132,17 +152,6 @@ export class JobRun {
 
   patiently<T>(call: () => Promise<T>): Promise<T> {
     return patiently(call, this.signal);
-  }
-
-  /** Nobody may ever answer once the process is closing. */
-  private unlessClosed<T>(work: Promise<T>): Promise<T> {
-    const { signal } = this;
-    return new Promise((resolve, reject) => {
-      const close = () => reject(signal.reason as Error);
-      signal.throwIfAborted();
-      signal.addEventListener('abort', close, { once: true });
-      work.then(resolve, reject).finally(() => signal.removeEventListener('abort', close));
-    });
   }
 }
 

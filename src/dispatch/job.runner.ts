@@ -4,7 +4,7 @@ import { DispatchEvents } from './dispatch.events.js';
 import { DispatchLine } from './dispatch.line.js';
 import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
 import { JobBeats } from './job.beats.js';
-import { JobRun, RunSupersededError, type RunTools } from './job.run.js';
+import { JobRun, LauncherMissingError, RunSupersededError, type RunTools } from './job.run.js';
 import { startJob } from './job.start.js';
 import { JobStore } from './job.store.js';
 import { type AttemptRef, isActive } from './job.types.js';
@@ -22,7 +22,7 @@ export class JobRunner {
   constructor(
     store: JobStore,
     queues: QueueDirectory,
-    calls: LauncherCalls,
+    private readonly calls: LauncherCalls,
     polls: NodePolls,
     rests: NodeRests,
     private readonly beats: JobBeats,
@@ -39,6 +39,7 @@ export class JobRunner {
    * Resolves when the attempt has ended, or somebody else acts on it.
    *
    * @param signal hands the job over: rejects, and changes nothing of it
+   * @throws LauncherMissingError where another process must take the attempt on
    */
   async run(ref: AttemptRef, signal: AbortSignal): Promise<void> {
     try {
@@ -52,6 +53,7 @@ export class JobRunner {
   private async follow(run: JobRun): Promise<void> {
     // Whoever ended it may have died before it gave the node back.
     if (!isActive(run.record)) return run.settle(run.record.state === 'finished' ? 'success' : 'unused');
+    if (!this.calls.has(run)) throw new LauncherMissingError(run.launcher.type);
     const stop = await this.beat(run);
     try {
       if (run.record.state === 'starting') await startJob(run);

@@ -23,11 +23,11 @@ async function tell(run: JobRun): Promise<void> {
   if (run.isUnwanted) return end(run, 'cancelled', 'cancelled before it was started', 'unused');
   const beganMs = performance.now();
   await run.step({ state: 'starting', changes: { isPosted: true } });
-  const queue = await run.queue();
+  const target = await run.target();
   // This process was stopped for so long that another may have told the node meanwhile.
   if (performance.now() - beganMs > run.tools.takeoverMs / 2) return startJob(run);
   try {
-    await run.tools.calls.start(queue, run.node, run.job);
+    await run.tools.calls.start(target, run.node, run.job);
   } catch (error) {
     if (error instanceof LaunchRefusedError) return refused(run, error);
     if (!(error instanceof LauncherCallError)) throw error;
@@ -92,7 +92,7 @@ async function fail(run: JobRun, reason: string, outcome: 'failure' | 'unused'):
   const queue = await run.queue();
   const line = `not started on ${run.node.id}: ${reason}`;
   const again = againMs(run, queue.settings.retry);
-  if (again === undefined) return end(run, 'failed', line, outcome, reason);
+  if (again === undefined) return end(run, run.isUnwanted ? 'cancelled' : 'failed', line, outcome, reason);
   await waitAgain(run, line, reason, again);
   await run.settle(outcome);
   run.tools.fill(run.ref.queue);
@@ -103,16 +103,17 @@ export async function loseJob(run: JobRun, reason: string): Promise<void> {
   const { retry, loss } = (await run.queue()).settings;
   const again = loss.retry && !run.isUnwanted ? againMs(run, retry) : undefined;
   if (again === undefined) return end(run, run.isUnwanted ? 'cancelled' : 'lost', `lost: ${reason}`, 'failure', reason);
-  await waitAgain(run, `lost: ${reason}`, reason, again);
+  const isAgain = await waitAgain(run, `lost: ${reason}`, reason, again);
   await run.settle('failure');
-  run.tell('lost');
+  if (isAgain) run.tell('lost');
   run.tools.fill(run.ref.queue);
 }
 
-/** One that is not wanted any more ends there as cancelled. */
-async function waitAgain(run: JobRun, line: string, reason: string, againMs: number): Promise<void> {
+/** @returns whether it waits: one that is not wanted any more has ended as cancelled */
+async function waitAgain(run: JobRun, line: string, reason: string, againMs: number): Promise<boolean> {
   const { state } = await run.step({ state: 'waiting', changes: { reason }, line, isAnswered: true, againMs });
   if (state === 'cancelled') run.tell('cancelled');
+  return state === 'waiting';
 }
 
 /** The end of a job: it is written, its node is given back, those who listen are told, and the next one may start. */

@@ -7,6 +7,7 @@ import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
 import type { Labels } from '../pool/member.js';
 import { type AttemptRef, type JobRecord, type JobState, jobIdOf, readJobId } from './job.types.js';
+import { oneLine } from './one.line.js';
 import { QueueKeyNames, jobKeys } from './queue.keys.js';
 
 const CLAIM = new RedisScript(loadScript('dispatch/claim.lua'));
@@ -17,6 +18,8 @@ const UNWATCHED = new RedisScript(loadScript('dispatch/unwatched.lua'));
 
 /** Jobs that one look finds. */
 const MOST_UNWATCHED = 1_000;
+/** Of a line of the log, and of a reason. */
+const MAX_LINE_LENGTH = 400;
 
 /** What the record of a job holds of the node that it is started on. */
 export interface Placement {
@@ -27,6 +30,8 @@ export interface Placement {
   address: string;
   labels: Labels;
   lease: string;
+  /** How it is started there, as JSON: what the queue said when the node was found. */
+  launcher: string;
 }
 
 export interface Adopted {
@@ -63,7 +68,7 @@ export class JobStore {
     placement: Placement,
   ): Promise<AttemptRef | 'LATE' | 'PAUSED' | 'FULL' | 'CHANGED'> {
     const keys = [...this.keysOf(queue, request), this.names.queue(queue).line];
-    const args = [token, request, number, JSON.stringify(placement), startMs, keepMs];
+    const args = [token, request, number, JSON.stringify(placement), startMs, keepMs, newNonce()];
     const [word, claimed, attempt] = (await CLAIM.run(this.redis, keys, args)) as ClaimReply;
     return word === 'CLAIMED' ? { queue, request, number: claimed, attempt } : word;
   }
@@ -84,19 +89,20 @@ export class JobStore {
   /** A function that takes the step; it may be called again where the answer was lost. It gives undefined where somebody else acts on the job. */
   stepper(ref: AttemptRef, owner: string, step: JobStep, keepMs: number): () => Promise<JobRecord | undefined> {
     const { before, state, changes = {}, line = '', isAnswered = false, againMs = 0 } = step;
-    const token = newToken();
+    const { reason } = changes;
+    const clean = typeof reason === 'string' ? { ...changes, reason: oneLine(reason, MAX_LINE_LENGTH) } : changes;
     const args = [
       ref.request,
       ref.number,
       owner,
       before,
       state,
-      JSON.stringify(changes),
-      line,
+      JSON.stringify(clean),
+      oneLine(line, MAX_LINE_LENGTH),
       isAnswered ? '1' : '',
       againMs,
       keepMs,
-      token,
+      newToken(),
     ];
     return async () => {
       const found = (await STEP.run(this.redis, this.keysOf(ref.queue, ref.request), args)) as string | null;
@@ -155,4 +161,9 @@ export function readRecord(text: string): JobRecord {
 /** 96 random bits. */
 export function newToken(): string {
   return randomBytes(12).toString('hex');
+}
+
+/** 48 random bits: enough for the attempts of one job, whatever requests of its name there were before. */
+function newNonce(): string {
+  return randomBytes(6).toString('hex');
 }

@@ -70,6 +70,8 @@ export interface JobRecord {
   address?: string;
   labels?: Labels;
   lease?: string;
+  /** What the queue said of its launcher when the node was found, as JSON. */
+  launcher?: string;
   /** Token of the process that acts on the job. */
   owner?: string;
   /** The start may have been told to the node. */

@@ -51,9 +51,9 @@ async function isOver(run: JobRun, { state, detail }: LauncherStatus): Promise<b
 
 /** Only asks for it, again at every look: the job has ended when the node says so. */
 async function cancel(run: JobRun): Promise<void> {
-  const queue = await run.queue();
+  const target = await run.target();
   try {
-    await run.tools.calls.cancel(queue, run.node, run.job);
+    await run.tools.calls.cancel(target, run.node, run.job);
     run.isCancelTold = true;
   } catch (error) {
     if (!(error instanceof LauncherCallError)) throw error;

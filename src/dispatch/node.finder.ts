@@ -11,6 +11,7 @@ import { LauncherCalls } from './launcher/launcher.calls.js';
 import { LauncherCallError, type LauncherNode } from './launcher/launcher.js';
 import { NodeRests } from './node.rests.js';
 import type { StoredQueue } from './queue.directory.js';
+import { unlessAborted } from './unless.aborted.js';
 
 /** How long one wait for a node may take: as long as the turn is kept in between. */
 const WAIT_MS = 2_000;
@@ -30,7 +31,7 @@ export class NodeFinder {
 
   /**
    * @param keepTurn keeps the turn for as long as looking at one node takes; false when it is not the caller's any more
-   * @param signal ends a wait
+   * @param signal ends it at once: rejects with its reason
    * @returns the node, or why there is none now
    */
   async find(
@@ -41,9 +42,9 @@ export class NodeFinder {
     while (await keepTurn()) {
       const { selection, reason } = await this.select(queue, signal);
       if (!selection) return { why: reason ?? 'AT_CAPACITY' };
-      const placement = placementOf(queue.settings.pool, selection);
+      const placement = placementOf(queue, selection);
       if (!placement) return { why: 'NO_LEASE_LIFECYCLE' };
-      if ((await keepTurn()) && (await this.hasRoom(queue, placement))) return placement;
+      if (await this.hasRoom(queue, placement, keepTurn, signal)) return placement;
     }
     return { why: 'TURN_LOST' };
   }
@@ -65,16 +66,20 @@ export class NodeFinder {
     );
   }
 
-  private async hasRoom(queue: StoredQueue, placement: Placement): Promise<boolean> {
+  /** Gives the node back where it has none. */
+  private async hasRoom(
+    queue: StoredQueue,
+    placement: Placement,
+    keepTurn: () => Promise<boolean>,
+    signal: AbortSignal,
+  ): Promise<boolean> {
     try {
-      const [load, starting, capacity] = await Promise.all([
-        this.calls.load(queue, nodeOf(placement)),
-        redisCall(this.redis.hget(queue.keys.nodes, `starting ${placement.node}`)),
-        this.capacityOf(queue, placement.node),
-      ]);
-      // What is being started may not be in the node's count yet.
-      if (load === null || capacity === null || load + Number(starting ?? 0) < capacity) return true;
-      await this.rests.busy(queue, placement.node, `the node itself counts ${load} jobs, of at most ${capacity}`);
+      if (await keepTurn()) {
+        const { load, starting, capacity } = await unlessAborted(this.countsOf(queue, placement), signal);
+        // What is being started may not be in the node's count yet.
+        if (load === null || capacity === null || load + starting < capacity) return true;
+        await this.rests.busy(queue, placement.node, `the node itself counts ${load} jobs, of at most ${capacity}`);
+      }
       await this.giveBack(placement);
     } catch (error) {
       if (!(error instanceof LauncherCallError)) {
@@ -89,14 +94,35 @@ export class NodeFinder {
     return false;
   }
 
+  private async countsOf(
+    queue: StoredQueue,
+    placement: Placement,
+  ): Promise<{ load: number | null; starting: number; capacity: number | null }> {
+    const [load, starting, capacity] = await Promise.all([
+      this.calls.load(queue.settings, nodeOf(placement)),
+      redisCall(this.redis.hget(queue.keys.nodes, `starting ${placement.node}`)),
+      this.capacityOf(queue, placement.node),
+    ]);
+    return { load, starting: Number(starting ?? 0), capacity };
+  }
+
   private async capacityOf({ settings }: StoredQueue, node: string): Promise<number | null> {
     const own = (await this.pools.getMember(settings.pool, node)).capacity;
     return own ?? (await this.pools.get(settings.pool)).capacity;
   }
 }
 
-function placementOf(pool: string, { member, lease }: Selection): Placement | undefined {
-  return lease ? { pool, node: member.id, address: member.value, labels: member.labels, lease: lease.id } : undefined;
+function placementOf({ settings }: StoredQueue, { member, lease }: Selection): Placement | undefined {
+  if (!lease) return undefined;
+  const launcher = JSON.stringify(settings.launcher);
+  return {
+    pool: settings.pool,
+    node: member.id,
+    address: member.value,
+    labels: member.labels,
+    lease: lease.id,
+    launcher,
+  };
 }
 
 export function nodeOf({ node = '', address = '', labels = {} }: Partial<Placement>): LauncherNode {

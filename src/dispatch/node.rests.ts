@@ -54,7 +54,9 @@ export class NodeRests {
     { restMs, ...rest }: Omit<NodeRest, 'untilMs'> & { restMs: number },
   ): Promise<void> {
     const untilMs = (await serverTimeMs(this.redis)) + restMs;
-    await redisCall(this.redis.hset(keys.resting, node, JSON.stringify({ untilMs, ...rest })));
+    const key = keys.resting;
+    await redisCall(this.redis.hset(key, node, JSON.stringify({ untilMs, ...rest })));
+    await redisCall(this.redis.pexpire(key, LONGEST_REST_MS + REMEMBER_MS));
   }
 
   private async all(key: string): Promise<Map<string, NodeRest>> {

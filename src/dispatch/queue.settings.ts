@@ -62,6 +62,7 @@ export const queueSettingsSchema = z.strictObject({
     .describe('How long a request is kept after the last of its jobs has ended, in ms'),
 });
 export type QueueSettings = z.output<typeof queueSettingsSchema>;
+export type LauncherSettings = QueueSettings['launcher'];
 
 /** What a PUT or PATCH takes: an absent field keeps its value, or takes the default in a new queue. */
 export const queueChangesSchema = queueSettingsSchema

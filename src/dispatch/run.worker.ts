@@ -7,11 +7,12 @@ import {
   Logger,
   type OnApplicationBootstrap,
 } from '@nestjs/common';
-import { type Job, WaitingError, Worker } from 'bullmq';
+import { DelayedError, type Job, WaitingError, Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
+import { LauncherMissingError } from './job.run.js';
 import { JobRunner } from './job.runner.js';
 import type { AttemptRef } from './job.types.js';
 import { QueueKeyNames } from './queue.keys.js';
@@ -23,6 +24,8 @@ const MAX_STALLED = 1_000_000;
 /** How long handing the runs over may take. */
 const CLOSE_MS = 3_000;
 const RETRY_MS = 1_000;
+/** Until another process may take on what this one cannot. */
+const PASS_ON_MS = 1_000;
 
 /**
  * Takes on runs of jobs, by BullMQ: a process shows every half of `takeoverMs` that it lives; the runs of one that does not are given to others.
@@ -33,6 +36,7 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
   private readonly closing = new AbortController();
   private worker: Worker<AttemptRef, void, typeof RUNS> | undefined;
   private connection: RedisClient | undefined;
+  private readonly warned = new Set<string>();
 
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
@@ -89,10 +93,21 @@ export class RunWorker implements OnApplicationBootstrap, BeforeApplicationShutd
         await job.moveToWait(token);
         throw new WaitingError();
       }
+      if (error instanceof LauncherMissingError) {
+        this.passedOn(error);
+        await job.moveToDelayed(Date.now() + PASS_ON_MS, token);
+        throw new DelayedError();
+      }
       this.logger.error(error);
       // It is found again as one that nobody watches.
       throw error;
     }
+  }
+
+  private passedOn({ message }: LauncherMissingError): void {
+    if (this.warned.has(message)) return;
+    this.warned.add(message);
+    this.logger.warn(`${message} Others must take on the jobs that need it.`);
   }
 }
 

@@ -29,16 +29,18 @@ export interface DispatchApp {
 /**
  * @param redis a URL, or any other way to reach one
  * @param fleet nodes that several applications share
+ * @param options `lacksLauncher`: the application does not know how to reach them
  */
 export async function startDispatch(
   redis: string | RedisConnection,
   fleet = new FleetLauncher(),
+  { lacksLauncher = false } = {},
 ): Promise<DispatchApp> {
   const connection = typeof redis === 'string' ? { url: redis } : redis;
   const selection = SelectionModule.forRoot({ redis: { connection } });
   @Module({
     imports: [selection, DispatchModule.forRoot(selection, { takeoverMs: 1_000 })],
-    providers: [{ provide: FleetLauncher, useValue: fleet }],
+    providers: lacksLauncher ? [] : [{ provide: FleetLauncher, useValue: fleet }],
   })
   class Host {}
 

@@ -55,17 +55,18 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
     });
   }
 
+  /** Each job for itself: one of which the node says nothing sensible keeps no other from being seen. */
   async status(
     node: LauncherNode,
     jobs: readonly LauncherJob[],
     options: HttpLauncherOptions,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, LauncherStatus>> {
-    const found = new Map<string, LauncherStatus>();
-    const left = [...jobs];
+  ): Promise<ReadonlyMap<string, LauncherStatus | LauncherCallError>> {
+    const found = new Map<string, LauncherStatus | LauncherCallError>();
+    const left = fromAnywhere(jobs);
     const asker = async () => {
       for (let job = left.shift(); job; job = left.shift()) {
-        found.set(job.externalId, await this.statusOf(node, job, options, signal));
+        found.set(job.externalId, await this.statusOf(node, job, options, signal).catch(asAnswer));
       }
     };
     await Promise.all(Array.from({ length: Math.min(AT_ONCE, jobs.length) }, asker));
@@ -109,6 +110,17 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
     const detail = status.detailField === undefined ? undefined : fieldOf(answer, status.detailField);
     return detail === undefined ? { state } : { state, detail: quoted(detail) };
   }
+}
+
+/** When there is no time for all, it is not always the same ones that are left. */
+function fromAnywhere<T>(jobs: readonly T[]): T[] {
+  const from = Math.floor(Math.random() * jobs.length);
+  return [...jobs.slice(from), ...jobs.slice(0, from)];
+}
+
+function asAnswer(error: unknown): LauncherCallError {
+  if (error instanceof LauncherCallError) return error;
+  throw error;
 }
 
 function isOk({ status }: NodeAnswer): boolean {

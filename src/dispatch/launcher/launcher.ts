@@ -11,7 +11,7 @@ export interface LauncherNode {
 
 /** What is to be started. */
 export interface LauncherJob {
-  /** Made before the start, new for every attempt; 24 hexadecimal digits, a number and the attempt, with `-` between them. */
+  /** Made before the start, new for every attempt: the id of the job, `-` and 12 random hexadecimal digits. */
   externalId: string;
   /** What the request gave, as JSON. */
   payload: Readonly<Record<string, unknown>>;
@@ -83,16 +83,17 @@ export interface Launcher<Options = unknown> {
   start(node: LauncherNode, job: LauncherJob, options: Options, signal: AbortSignal): Promise<void>;
 
   /**
-   * Where jobs of one node are, by their external id; one that is missing counts as `unknown`.
+   * Where jobs of one node are, by their external id; one that is missing counts as `unknown`, and an error says that the node did not
+   * say it of this one.
    *
-   * @throws LauncherCallError where the node does not say
+   * @throws LauncherCallError where the node does not say it of any
    */
   status(
     node: LauncherNode,
     jobs: readonly LauncherJob[],
     options: Options,
     signal: AbortSignal,
-  ): Promise<ReadonlyMap<string, LauncherStatus>>;
+  ): Promise<ReadonlyMap<string, LauncherStatus | LauncherCallError>>;
 
   /** Asks the node to end a job; it has ended when `status` says so. @throws LauncherCallError */
   cancel(node: LauncherNode, job: LauncherJob, options: Options, signal: AbortSignal): Promise<void>;

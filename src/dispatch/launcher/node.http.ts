@@ -1,3 +1,4 @@
+import { oneLine } from '../one.line.js';
 import { LauncherCallError } from './launcher.js';
 
 const MAX_ANSWER_BYTES = 8_388_608;
@@ -68,12 +69,9 @@ export function jsonOf({ text }: NodeAnswer): Record<string, unknown> | undefine
   }
 }
 
-/** What a node said, as a part of one line: short, and without anything that could pass for something else in a log. */
+/** What a node said, as a part of one line. */
 export function quoted(text: unknown): string {
-  const clean = String(text)
-    .replace(/[\p{Cc}\p{Cs}\s]+/gu, ' ')
-    .trim();
-  return clean.length > MAX_MESSAGE_LENGTH ? `${clean.slice(0, MAX_MESSAGE_LENGTH)}…` : clean;
+  return oneLine(String(text), MAX_MESSAGE_LENGTH);
 }
 
 function targetOf(address: string, path: string): { url: URL; headers: Record<string, string> } {

@@ -18,11 +18,14 @@ let server: LoopbackServer;
 let calls: Call[];
 let underWay = 0;
 let mostUnderWay = 0;
+/** Of a path, in place of `answer`; undefined where none comes. */
+let answerOf: ((path: string) => unknown) | undefined;
 let answer: { status: number; body: unknown; headers?: Record<string, string> };
 
 beforeEach(async () => {
   calls = [];
   mostUnderWay = 0;
+  answerOf = undefined;
   answer = { status: 200, body: {} };
   const http = createServer((request, response) => {
     underWay += 1;
@@ -36,8 +39,10 @@ beforeEach(async () => {
       // Not before all that are sent together have come.
       setTimeout(() => {
         underWay -= 1;
+        const said = answerOf ? answerOf(request.url ?? '') : answer.body;
+        if (said === undefined) return;
         response.writeHead(answer.status, answer.headers);
-        response.end(typeof answer.body === 'string' ? answer.body : JSON.stringify(answer.body));
+        response.end(typeof said === 'string' ? said : JSON.stringify(said));
       }, 20);
     });
   });
@@ -130,8 +135,33 @@ describe('the state of a job', () => {
       [500, { state: 'done' }],
     ] as const) {
       answer = { status, body };
-      await expect(launcher.status(node(), [job], options, inTime())).rejects.toBeInstanceOf(LauncherCallError);
+      const found = await launcher.status(node(), [job], options, inTime());
+      expect(found.get(job.externalId)).toBeInstanceOf(LauncherCallError);
     }
+  });
+
+  test('that makes no sense keeps those of other jobs from nobody', async () => {
+    const options = launcher.parseOptions(paths);
+    const other = { ...job, externalId: 'a1-1-1' };
+    answerOf = (path) => ({ state: path.endsWith(other.externalId) ? 'finished' : 'dancing' });
+    const found = await launcher.status(node(), [job, other], options, inTime());
+    expect(found.get(job.externalId)).toBeInstanceOf(LauncherCallError);
+    expect(found.get(other.externalId)).toEqual({ state: 'finished' });
+  });
+
+  test('that comes too late is not given, and those that came in time are', async () => {
+    const options = launcher.parseOptions(paths);
+    const other = { ...job, externalId: 'a1-1-1' };
+    const closing = new AbortController();
+    answerOf = (path) => {
+      if (path.endsWith(other.externalId)) return { state: 'running' };
+      // Not before the other answer is there.
+      setTimeout(() => closing.abort(), 200);
+      return undefined;
+    };
+    const found = await launcher.status(node(), [job, other], options, closing.signal);
+    expect(found.get(job.externalId)).toBeInstanceOf(LauncherCallError);
+    expect(found.get(other.externalId)).toEqual({ state: 'running' });
   });
 
   test('is asked for each of many jobs', async () => {
@@ -161,7 +191,8 @@ test('cancelling and the load go where the queue says, and are left out where it
 
 test('an answer is read up to eight mebibytes', async () => {
   answer.body = 'x'.repeat(9 * 1_048_576);
-  const error = await failureOf(launcher.status(node(), [job], launcher.parseOptions(paths), inTime()));
+  const options = launcher.parseOptions({ ...paths, load: { path: '/load' } });
+  const error = await failureOf(launcher.load(node(), options, inTime()));
   expect(error.message).toBe('the answer of the node is too long');
 });
 

@@ -23,6 +23,20 @@ describe('a start that fails', () => {
     expect(failed).toEqual(ids);
   });
 
+  test.each([
+    ['two lines', 'no\nsuch\tspider', 'no such spider'],
+    ['a character cut in half', 'no such spider \ud83d', 'no such spider '],
+    ['more than a line holds', 'x'.repeat(1_000), `${'x'.repeat(400)}…`],
+  ])('with a reason of %s is shown all the same', async (_what, message, reason) => {
+    const { app, fleet } = setup;
+    await giveQueue(app, { retry: { attempts: 1 } });
+    fleet.onStart.set('node-1', refusing(message));
+    const { jobs: ids } = await app.dispatch.submit('crawls', { jobs: jobs(1) });
+    const job = await untilJob(app, ids[0] ?? '', ({ state }) => state === 'failed');
+    expect(job).toMatchObject({ reason, log: [{ line: expect.stringContaining(reason.slice(0, 300)) }] });
+    await setup.idle();
+  });
+
   test('does not hold up the line, and comes back where it was', async () => {
     const { app, fleet } = setup;
     await giveQueue(app, { limit: 1, retry: { backoffMs: 200 } });
@@ -99,10 +113,11 @@ describe('a job that its node does not know any more', () => {
     await giveQueue(app, { limit: 1, loss: { afterMs: 1_000 } });
     const { jobs: ids } = await app.dispatch.submit('crawls', { jobs: jobs(1) });
     const [id = ''] = ids;
-    await untilJob(app, id, ({ state }) => state === 'running');
+    const first = await untilJob(app, id, ({ state }) => state === 'running');
     fleet.starts.splice(0);
     const again = await untilJob(app, id, ({ state, attempts }) => state === 'running' && attempts === 2);
-    expect(again).toMatchObject({ externalId: `${id}-2`, reason: null });
+    expect(again).toMatchObject({ externalId: expect.stringMatching(`^${id}-[0-9a-f]{12}$`), reason: null });
+    expect(again.externalId).not.toBe(first.externalId);
     await waitUntil(() => lost.length > 0, { what: 'the host to be told' });
     expect(lost).toEqual([id]);
     await setup.runAll(1);
