@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { Inject, Injectable } from '@nestjs/common';
+import { fingerprintOf } from '../eligibility/rules/fingerprint.js';
 import { RedisUnavailableError, RequestIdReusedError, ValidationFailedError } from '../errors/domain.errors.js';
 import { parseInput } from '../errors/parse.input.js';
 import { DueIndex } from '../pool/due.index.js';
@@ -51,7 +52,7 @@ export class RequestIntake {
     const checked = parseInput(jobRequestSchema, request);
     this.checkPayloads(queue, checked);
     const { requestId } = checked;
-    const id = requestId === undefined ? newToken() : digestOf(requestId).slice(0, ID_LENGTH);
+    const id = requestId === undefined ? newToken() : idFrom(requestId);
     const staged = this.names.staged(name, newToken());
     await this.stage(staged, checked);
     // Whoever looks at the queue then finds what was taken in, should this process die.
@@ -99,11 +100,11 @@ export class RequestIntake {
     return (await ACCEPT.run(
       this.redis,
       [keys.queue, keys.line, keys.requests, keys.ends, request, staged, payloads],
-      [id, digestOf(JSON.stringify(checked)), jobs.length, priority, MAX_WAITING, ...fields],
+      [id, fingerprintOf(checked), jobs.length, priority, MAX_WAITING, ...fields],
     )) as Accepted;
   }
 }
 
-function digestOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex');
+function idFrom(requestId: string): string {
+  return createHash('sha256').update(requestId).digest('hex').slice(0, ID_LENGTH);
 }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 
 const HEX_DIGITS = 16;
 
-/** 16 hex digits (of SHA-256) that differ from rules to rules; the order of keys makes no difference, that of lists does. */
-export function fingerprintOf(rules: object): string {
-  return createHash('sha256').update(JSON.stringify(rules, inOrderOfKeys)).digest('hex').slice(0, HEX_DIGITS);
+/** 16 hex digits (of SHA-256) that differ from content to content; the order of keys makes no difference, that of lists does. */
+export function fingerprintOf(content: object): string {
+  return createHash('sha256').update(JSON.stringify(content, inOrderOfKeys)).digest('hex').slice(0, HEX_DIGITS);
 }
 
 function inOrderOfKeys(_key: string, value: unknown): unknown {

@@ -152,10 +152,19 @@ describe('a request', () => {
     const { app } = setup;
     await giveQueue(app);
     await app.dispatch.pause('crawls');
-    const request = { requestId: 'order-7', owner: 'shop', jobs: jobs(3) };
+    const request = {
+      requestId: 'order-7',
+      owner: 'shop',
+      jobs: [{ payload: { a: 1, b: { c: 2, d: 3 } } }, ...jobs(2)],
+    };
+    const written = {
+      jobs: [{ payload: { b: { d: 3, c: 2 }, a: 1 } }, ...jobs(2)],
+      owner: 'shop',
+      requestId: 'order-7',
+    };
     const [first, second] = await Promise.all([
       app.dispatch.submit('crawls', request),
-      app.dispatch.submit('crawls', request),
+      app.dispatch.submit('crawls', written),
     ]);
     expect(second).toEqual(first);
     expect(await app.dispatch.get('crawls')).toMatchObject({ waiting: 3 });
