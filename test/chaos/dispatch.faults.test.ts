@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CrawlServices } from '../support/crawl.services.js';
+import { jobOf } from '../support/external.ids.js';
 import type { ScrapydFault } from '../support/scrapyd.server.js';
 import { waitUntil } from '../support/wait.until.js';
 
@@ -51,9 +52,7 @@ describe('a node', () => {
       const { jobs } = await crawls.submit(6);
       await crawls.untilIdle();
       expect(crawls.daemon.scheduled).toEqual([]);
-      expect(new Set(crawls.daemons[1]?.scheduled.map(({ id }) => id.slice(0, id.lastIndexOf('-'))))).toEqual(
-        new Set(jobs),
-      );
+      expect(new Set(crawls.daemons[1]?.startedJobs)).toEqual(new Set(jobs));
       expect(crawls.daemons[1]?.twice).toEqual([]);
     },
   );
@@ -64,7 +63,7 @@ describe('a node', () => {
     await crawls.setUp({ limit: 4, retry: { backoffMs: 100 } });
     const { jobs } = await crawls.submit(4);
     await crawls.untilIdle();
-    expect(crawls.daemon.scheduled.map(({ id }) => id).sort()).toEqual(jobs.map((id) => `${id}-1`).sort());
+    expect(crawls.daemon.startedJobs.sort()).toEqual([...jobs].sort());
     expect(await crawls.queue()).toMatchObject({ finished: 4 });
   });
 
@@ -111,7 +110,7 @@ describe('a node', () => {
     const { jobs } = await crawls.submit(5);
     await crawls.untilQueue('five to have been started', ({ running }) => running === 5);
     await waitUntil(() => crawls.daemon.runningIds.length === 3, { what: 'three to run, and two to be pending' });
-    const lost = crawls.daemon.runningIds;
+    const lost = crawls.daemon.runningIds.map(jobOf);
     crawls.daemon.restart();
     await waitUntil(() => crawls.daemon.scheduled.length === 8, {
       what: 'three to be started again',
@@ -123,7 +122,7 @@ describe('a node', () => {
     await crawls.untilIdle();
     for (const id of jobs) {
       const job = await crawls.job(id);
-      expect(job.attempts).toBe(lost.includes(`${id}-1`) ? 2 : 1);
+      expect(job.attempts).toBe(lost.includes(id) ? 2 : 1);
     }
   });
 });
@@ -144,7 +143,7 @@ describe('Redis', () => {
     await crawls.untilIdle();
     expect(crawls.daemon.twice).toEqual([]);
     expect(crawls.daemon.most).toBeLessThanOrEqual(4);
-    expect(crawls.daemon.scheduled.map(({ id }) => id).sort()).toEqual(jobs.map((id) => `${id}-1`).sort());
+    expect(crawls.daemon.startedJobs.sort()).toEqual([...jobs].sort());
     expect(await crawls.queue()).toMatchObject({ finished: 40, failed: 0, lost: 0 });
     expect(crawls.service.log).not.toMatch(/unhandled|ERROR \[(?!Redis\])/i);
   });

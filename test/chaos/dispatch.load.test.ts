@@ -28,7 +28,7 @@ async function submitAll(ms: number): Promise<string[]> {
 }
 
 function startedIds(): string[] {
-  return crawls.daemons.flatMap(({ scheduled }) => scheduled.map(({ id }) => id.slice(0, id.lastIndexOf('-'))));
+  return crawls.daemons.flatMap(({ startedJobs }) => startedJobs);
 }
 
 describe('three processes and 60 jobs', () => {

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { CrawlServices } from '../support/crawl.services.js';
+import { jobOf } from '../support/external.ids.js';
 import { waitUntil } from '../support/wait.until.js';
 
 const README = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
@@ -55,5 +56,5 @@ test('the commands of "A crawler back end with at most N crawls" do what is said
   expect(patched).toMatchObject({ limit: 6 });
   expect(cancelled).toMatchObject({ id: `${REQUEST}-1` });
   await waitUntil(async () => (await crawls.job(`${REQUEST}-1`)).state === 'cancelled', { what: 'it to be cancelled' });
-  expect(crawls.daemon.runningIds).toEqual([`${REQUEST}-0-1`]);
+  expect(crawls.daemon.runningIds.map(jobOf)).toEqual([`${REQUEST}-0`]);
 });

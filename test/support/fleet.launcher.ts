@@ -8,6 +8,7 @@ import {
   type LauncherNode,
   type LauncherStatus,
 } from '../../src/dispatch/launcher/launcher.js';
+import { jobOf } from './external.ids.js';
 
 export interface FleetJob {
   node: string;
@@ -87,7 +88,7 @@ export class FleetLauncher implements Launcher<{ grade?: string }> {
 
   /** Numbers of the jobs within their requests, in the order in which they were started. */
   get order(): string[] {
-    return this.starts.map(({ externalId }) => externalId.slice(0, externalId.lastIndexOf('-')));
+    return this.starts.map(({ externalId }) => jobOf(externalId));
   }
 
   private requireAnswer({ id }: LauncherNode): void {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { type IncomingMessage, type ServerResponse, createServer } from 'node:http';
+import { jobOf } from './external.ids.js';
 import { LoopbackServer } from './loopback.server.js';
 
 /** What a call comes to instead; `lost` does what it is told and then cuts the connection. */
@@ -115,7 +116,12 @@ export class ScrapydServer {
     this.timers.clear();
   }
 
-  /** Jobs that were told more than once. */
+  /** The jobs that it was told to start, in order; one that is started again is there again. */
+  get startedJobs(): string[] {
+    return this.scheduled.map(({ id }) => jobOf(id));
+  }
+
+  /** External ids that were told more than once. */
   get twice(): string[] {
     const ids = this.scheduled.map(({ id }) => id);
     return ids.filter((id, n) => ids.indexOf(id) !== n);
