@@ -52,9 +52,10 @@ export function configureHttp(app: NestFastifyApplication, importLimit: number):
   app.useGlobalFilters(new ProblemFilter(app.get(HttpAdapterHost)));
   fastify.removeAllContentTypeParsers();
   fastify.addContentTypeParser('*', async (request: FastifyRequest, payload: IncomingMessage) => {
+    const body = await readBytes(payload, isLarge(request) ? importLimit : BODY_LIMIT);
     const encoding = request.headers['content-encoding'] ?? 'identity';
     if (encoding !== 'identity') throw new UnsupportedMediaTypeError('A compressed body is not taken.');
-    return readBytes(payload, isLarge(request) ? importLimit : BODY_LIMIT, Number(request.headers['content-length']));
+    return body;
   });
   fastify.addHook('onRequest', async (request, reply) => {
     reply.headers(HEADERS);

@@ -59,7 +59,7 @@ const WILL_PASS: readonly ProblemCode[] = [
 export function problemHeaders(code: ProblemCode): [name: string, value: string][] {
   const headers: [string, string][] = [['Content-Type', 'application/problem+json; charset=utf-8']];
   if (WILL_PASS.includes(code)) headers.push(['Retry-After', String(RETRY_AFTER_S)]);
-  // The rest of a body that is not read to its end would be taken for the next request.
+  // The connection ends with the service, or with the body that is not read to its end.
   if (code === 'PAYLOAD_TOO_LARGE' || code === 'SHUTTING_DOWN') headers.push(['Connection', 'close']);
   return headers;
 }

@@ -326,4 +326,25 @@ describe('bad input gets the right problem document, and nothing changes', () =>
     expect(report).toMatchObject({ status: 200, body: { unchanged: 1, rejectedTotal: 1, rejected: [{ line: 2 }] } });
     expect(await everything()).toEqual(before);
   });
+
+  test.each([
+    { what: 'with an announced length', length: 40_000_000, status: 413 },
+    { what: 'in chunks', length: 40_000_000, duplex: 'half' as const, status: 413 },
+    { what: 'compressed', length: 1_900_000, encoding: 'gzip', status: 415 },
+  ])(
+    'who sends too much $what is told so, and not cut off',
+    async ({ length, duplex, encoding = 'identity', status }) => {
+      const body = new Uint8Array(length);
+      for (let n = 0; n < 10; n++) {
+        const response = await fetch(`${service.url}/v1/pools/shop/members`, {
+          method: 'POST',
+          headers: { 'content-type': 'text/plain', 'content-encoding': encoding },
+          ...(duplex ? { body: new Blob([body]).stream(), duplex } : { body }),
+        });
+        expect(response.status).toBe(status);
+        await response.text();
+      }
+      expect(await everything()).toEqual(before);
+    },
+  );
 });
