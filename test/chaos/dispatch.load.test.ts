@@ -15,11 +15,17 @@ beforeEach(async () => {
 });
 afterEach(() => crawls.stop());
 
-/** Three requests of 20 jobs each, each to another process. @returns the ids of all jobs in the order of arrival */
-async function submitAll(ms: number): Promise<string[]> {
+/**
+ * Three requests of 20 jobs each, each to another process. The first `held` jobs run until they are finished.
+ *
+ * @returns the ids of all jobs in the order of arrival
+ */
+async function submitAll(ms: number, held = 0): Promise<string[]> {
   const ids: string[] = [];
   for (const service of crawls.services) {
-    const jobs = Array.from({ length: JOBS }, (_, n) => ({ payload: { args: { n, ms } } }));
+    const jobs = Array.from({ length: JOBS }, (_, n) => ({
+      payload: { args: ids.length + n < held ? { n } : { n, ms } },
+    }));
     const { status, body } = await service.call<{ jobs: string[] }>('POST', '/v1/queues/crawls/requests', { jobs });
     expect(status).toBe(202);
     ids.push(...body.jobs);
@@ -35,9 +41,11 @@ describe('three processes and 60 jobs', () => {
   test.each(['1.4', '1.6'] as const)(
     'never run more than four at once on scrapyd %s, in their order, each once',
     async (version) => {
-      await crawls.addDaemon({ version, pollMs: 100 });
+      await crawls.addDaemon({ version, pollMs: 100, runMs: 'hold' });
       await crawls.setUp({ limit: 4 });
-      const ids = await submitAll(150);
+      const ids = await submitAll(150, 4);
+      await crawls.untilQueue('four to run', ({ running }) => running === 4);
+      for (let n = 0; n < 4; n++) crawls.daemon.finish();
       await crawls.untilIdle();
       expect(crawls.daemon.most).toBe(4);
       expect(startedIds()).toEqual(ids);
@@ -62,14 +70,18 @@ describe('three processes and 60 jobs', () => {
   });
 
   test('end in good order while they are asked to, and lose nothing', async () => {
-    await crawls.addDaemon({ pollMs: 100 });
+    await crawls.addDaemon({ runMs: 'hold' });
     await crawls.setUp({ limit: 4 });
-    await submitAll(300);
+    await submitAllHeld();
     for (let n = 0; n < 3; n++) {
       await crawls.untilQueue('four to run', ({ running }) => running === 4);
-      expect(await crawls.services[n]?.stop('SIGTERM')).toBe(0);
+      const ended = crawls.services[n]?.stop('SIGTERM');
+      crawls.daemon.finish();
+      crawls.daemon.finish();
+      expect(await ended).toBe(0);
       await crawls.addService();
     }
+    await finishAll();
     await crawls.untilIdle();
     expect(crawls.daemon.most).toBeLessThanOrEqual(4);
     expect(crawls.daemon.twice).toEqual([]);
@@ -99,12 +111,7 @@ describe('three processes and 60 jobs', () => {
     expect(third.live).toBeGreaterThan(0);
     const before = crawls.daemon.scheduled.length;
     await crawls.removeNode('node-1');
-    const rest = async () => {
-      for (const daemon of crawls.daemons) daemon.finish();
-      expect(live()).toBeLessThanOrEqual(6);
-      return (await crawls.queue()).finished === ALL;
-    };
-    await waitUntil(rest, { what: 'all to finish', deadlineMs: 60_000 });
+    await finishAll(() => expect(live()).toBeLessThanOrEqual(6));
     // One start may have been on its way.
     expect(crawls.daemon.scheduled.length).toBeLessThanOrEqual(before + 1);
     expect(new Set(startedIds()).size).toBe(ALL);
@@ -114,4 +121,14 @@ describe('three processes and 60 jobs', () => {
 
 async function submitAllHeld(): Promise<void> {
   for (let n = 0; n < REQUESTS; n++) await crawls.submit(JOBS);
+}
+
+/** Finishes one job a node after another, until none is left. */
+async function finishAll(check = () => {}): Promise<void> {
+  const rest = async () => {
+    for (const daemon of crawls.daemons) daemon.finish();
+    check();
+    return (await crawls.queue()).finished === ALL;
+  };
+  await waitUntil(rest, { what: 'all to finish', deadlineMs: 60_000 });
 }
