@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { CrawlServices } from '../support/crawl.services.js';
+import { RedisMonitor } from '../support/redis.monitor.js';
 import { TcpProxy } from '../support/tcp.proxy.js';
 import { waitUntil } from '../support/wait.until.js';
 
@@ -29,17 +30,6 @@ async function expectAllWell(ids: readonly string[]): Promise<void> {
   expect(await crawls.queue()).toMatchObject({ finished: JOBS, failed: 0, lost: 0, cancelled: 0 });
 }
 
-/** Resolves when Redis has been sent a script with this in its keys and arguments; nobody else has to do with the queue. */
-async function untilSent(matches: (command: string) => boolean): Promise<void> {
-  const monitor = await crawls.redis.client().monitor();
-  await new Promise<void>((resolve) => {
-    monitor.on('monitor', (_time: string, args: string[]) => {
-      if (matches(args.join(' '))) resolve();
-    });
-  });
-  monitor.disconnect();
-}
-
 describe('the process that starts and watches jobs is killed', () => {
   test('while it looks for a node, with a lease and no job yet', async () => {
     await crawls.addDaemon();
@@ -58,9 +48,9 @@ describe('the process that starts and watches jobs is killed', () => {
   test('when it has claimed a job, and may not have given it to anybody', async () => {
     await crawls.addDaemon();
     await crawls.setUp({ limit: LIMIT });
-    const claimed = untilSent((command) => command.includes('"lease":'));
+    const monitor = await RedisMonitor.start(crawls.redis.url);
     const { jobs } = await crawls.submit(JOBS);
-    await claimed;
+    await monitor.untilSent('"lease":');
     await kill();
     await crawls.addService();
     await expectAllWell(jobs);
@@ -69,9 +59,9 @@ describe('the process that starts and watches jobs is killed', () => {
   test('when it has written that it tells the node, and may not have told it', async () => {
     await crawls.addDaemon();
     await crawls.setUp({ limit: LIMIT });
-    const posting = untilSent((command) => command.includes('{"isPosted":true}'));
+    const monitor = await RedisMonitor.start(crawls.redis.url);
     const { jobs } = await crawls.submit(JOBS);
-    await posting;
+    await monitor.untilSent('{"isPosted":true}');
     await kill();
     await crawls.addService();
     await expectAllWell(jobs);
@@ -166,9 +156,9 @@ describe('the process that starts and watches jobs is killed', () => {
   test('when that a job has finished has been written, and its node may not have been given back', async () => {
     await crawls.addDaemon();
     await crawls.setUp({ limit: LIMIT });
-    const finishing = untilSent((command) => command.includes(' running finished '));
+    const monitor = await RedisMonitor.start(crawls.redis.url);
     const { jobs } = await crawls.submit(JOBS);
-    await finishing;
+    await monitor.untilSent(' running finished ');
     await kill();
     await crawls.addService();
     await expectAllWell(jobs);
@@ -177,9 +167,9 @@ describe('the process that starts and watches jobs is killed', () => {
   test('while a request is being taken in: it is taken in whole, or not at all', async () => {
     await crawls.addDaemon({ runMs: 0, maxProc: 1_000 });
     await crawls.setUp({ limit: LIMIT });
-    const staging = untilSent((command) => command.includes(':staged:'));
+    const monitor = await RedisMonitor.start(crawls.redis.url);
     const sent = crawls.submit(2_000).catch(() => undefined);
-    await staging;
+    await monitor.untilSent(':staged:');
     await kill();
     await sent;
     await crawls.addService();

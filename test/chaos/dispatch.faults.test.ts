@@ -86,6 +86,8 @@ describe('a node', () => {
     await crawls.addDaemon({ runMs: 'hold' });
     await crawls.setUp({ limit: 4 });
     await crawls.submit(8);
+    const isHeld = () => crawls.daemons.every(({ runningIds }) => runningIds.length === 2);
+    await waitUntil(isHeld, { what: 'four to run, and none to be pending' });
     await crawls.untilQueue('four to run', ({ running }) => running === 4);
     const away = crawls.daemon;
     const heldThere = away.runningIds;

@@ -44,7 +44,7 @@ describe('three processes and 60 jobs', () => {
       await crawls.addDaemon({ version, pollMs: 100, runMs: 'hold' });
       await crawls.setUp({ limit: 4 });
       const ids = await submitAll(150, 4);
-      await crawls.untilQueue('four to run', ({ running }) => running === 4);
+      await waitUntil(() => crawls.daemon.runningIds.length === 4, { what: 'four to run' });
       for (let n = 0; n < 4; n++) crawls.daemon.finish();
       await crawls.untilIdle();
       expect(crawls.daemon.most).toBe(4);
