@@ -12,7 +12,7 @@ interface Lists {
   finished: { id: string }[];
 }
 
-/** Where SCRAPYD_COMMAND names a command that starts one: `SCRAPYD_COMMAND=scrapyd npx jest test/e2e/real.scrapyd.test.ts`. */
+/** Where SCRAPYD_COMMAND names a command that starts one: `SCRAPYD_COMMAND=scrapyd npm test -- test/e2e/real.scrapyd.test.ts`. */
 const describeReal = SCRAPYD_COMMAND === undefined ? describe.skip : describe;
 
 describeReal('on a real scrapyd', () => {
