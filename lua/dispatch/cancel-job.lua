@@ -16,7 +16,7 @@ local job = id .. '-' .. number
 local record = recordOf(number)
 local state = record and record.state or 'waiting'
 if isActive[state] then
-  redis.call('SADD', cancels, job)
+  markUnwanted(number, job)
   return 'MARKED'
 end
 if state ~= 'waiting' or found[2] then return 'ENDED' end

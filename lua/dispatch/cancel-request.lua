@@ -19,10 +19,14 @@ if not found[1] then return 'MISSING' end
 if found[2] then return 'ENDED' end
 redis.call('ZREM', line, id)
 redis.call('HSETNX', request, 'cancelledAt', string.format('%.0f', nowMs))
-count('waiting', -found[3])
-count('cancelled', tonumber(found[3]))
+local waiting = tonumber(found[3])
+-- Redis takes no -0.
+if waiting > 0 then
+  count('waiting', -waiting)
+  count('cancelled', waiting)
+end
 for _, job in ipairs(redis.call('ZRANGE', active, 0, -1)) do
-  if string.sub(job, 1, #id + 1) == id .. '-' then redis.call('SADD', cancels, job) end
+  if string.sub(job, 1, #id + 1) == id .. '-' then markUnwanted(string.sub(job, #id + 2), job) end
 end
 if redis.call('EXISTS', retries) == 1 then
   local started = tonumber(found[4])

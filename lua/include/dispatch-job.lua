@@ -78,6 +78,11 @@ local function move(number, id, record, before, state, keepMs)
   if not isLive[state] then endRequest(keepMs) end
 end
 
+-- Whoever watches an active job sees to it.
+local function markUnwanted(number, job)
+  if redis.call('SADD', cancels, job) == 1 then note(number, 'to be cancelled') end
+end
+
 local function endTurn(id)
   if redis.call('HGET', queue, 'turn') == id then redis.call('HDEL', queue, 'turn', 'turnUntil') end
 end

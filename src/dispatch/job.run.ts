@@ -49,6 +49,8 @@ export class JobRun {
   isUnwanted: boolean;
   /** Its node has been asked to end it. */
   isCancelTold = false;
+  /** Why asking that failed last. */
+  cancelFault: string | undefined;
   private readonly payload: Adopted['payload'];
 
   private constructor(

@@ -49,7 +49,7 @@ async function isOver(run: JobRun, { state, detail }: LauncherStatus): Promise<b
   }
 }
 
-/** Only asks for it, again at every look: the job has ended when the node says so. */
+/** Only asks for it, again at every look: the job has ended when the node says so. The log says once why that fails. */
 async function cancel(run: JobRun): Promise<void> {
   const target = await run.target();
   try {
@@ -57,5 +57,8 @@ async function cancel(run: JobRun): Promise<void> {
     run.isCancelTold = true;
   } catch (error) {
     if (!(error instanceof LauncherCallError)) throw error;
+    if (error.message === run.cancelFault) return;
+    run.cancelFault = error.message;
+    await run.step({ state: 'running', line: `${run.node.id} could not be asked to end it: ${error.message}` });
   }
 }

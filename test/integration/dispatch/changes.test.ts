@@ -1,5 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
+import { LauncherCallError } from '../../../src/dispatch/launcher/launcher.js';
 import { giveQueue, jobs, startDispatch, untilJob, untilQueue } from '../../support/dispatch.app.js';
+import { jobOf } from '../../support/external.ids.js';
 import { refusing } from '../../support/fleet.launcher.js';
 import { useDispatch } from '../../support/use.dispatch.js';
 import { waitUntil } from '../../support/wait.until.js';
@@ -127,6 +129,34 @@ describe('what is cancelled', () => {
     expect(await app.dispatch.getRequest('crawls', id)).toMatchObject({ jobs: { cancelled: 3, waiting: 0 } });
     const { endedAt } = await app.dispatch.getRequest('crawls', id);
     expect(await app.dispatch.cancelRequest('crawls', id)).toMatchObject({ endedAt });
+  });
+
+  test('is said in the log, once, and why the node could not be asked to end it', async () => {
+    const { app, fleet } = setup;
+    await giveQueue(app, { limit: 2 });
+    const { id, jobs: ids } = await app.dispatch.submit('crawls', { jobs: jobs(2) });
+    await untilQueue(app, 'both to run', ({ running }) => running === 2);
+    const asked: string[] = [];
+    fleet.cancel = (_node, { externalId }) => {
+      asked.push(jobOf(externalId));
+      return Promise.reject(new LauncherCallError('the node answered 401'));
+    };
+    const untilAsked = (times: number, job: string) =>
+      waitUntil(() => asked.filter((each) => each === job).length >= times, { what: `${times} asks about ${job}` });
+    const linesOf = async (job = '') => (await app.dispatch.getJob('crawls', job)).log.map(({ line }) => line);
+    const { log } = await app.dispatch.cancelJob('crawls', ids[0] ?? '');
+    expect(log.at(-1)).toMatchObject({ line: 'to be cancelled' });
+    await app.dispatch.cancelRequest('crawls', id);
+    await app.dispatch.cancelRequest('crawls', id);
+    for (const job of ids) {
+      await untilAsked(4, job);
+      expect((await linesOf(job)).slice(1)).toEqual([
+        'to be cancelled',
+        'node-1 could not be asked to end it: the node answered 401',
+      ]);
+    }
+    for (const job of fleet.live) fleet.finish(job);
+    await untilQueue(app, 'both to have left', ({ cancelled }) => cancelled === 2);
   });
 
   test('and is lost then has ended as cancelled, and is told as that alone', async () => {

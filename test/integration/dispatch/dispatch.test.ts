@@ -265,6 +265,29 @@ describe('cancelling', () => {
     await setup.runAll(1);
     expect(fleet.starts).toHaveLength(2);
   });
+
+  test.each([0, 2])(
+    'a request ends those of its jobs that wait (%i of them) at once, the others when they have left',
+    async (waiting) => {
+      const { app, fleet } = setup;
+      await giveQueue(app, { limit: 2 });
+      const { id } = await app.dispatch.submit('crawls', { jobs: jobs(2 + waiting) });
+      await untilQueue(app, 'two to run', ({ running }) => running === 2);
+      const asked = new Set<string>();
+      fleet.cancel = async (_node, { externalId }) => {
+        asked.add(externalId);
+      };
+      const cancelled = await app.dispatch.cancelRequest('crawls', id);
+      expect(cancelled).toMatchObject({ jobs: { waiting: 0, running: 2, cancelled: waiting }, endedAt: null });
+      expect(await app.dispatch.cancelRequest('crawls', id)).toEqual(cancelled);
+      await waitUntil(() => asked.size === 2, { what: 'their node to be asked to end both' });
+      for (const job of fleet.live) fleet.finish(job);
+      await untilQueue(app, 'all to have ended', (queue) => queue.cancelled === 2 + waiting);
+      expect(await app.dispatch.getRequest('crawls', id)).toMatchObject({ endedAt: expect.any(String) });
+      expect(fleet.starts).toHaveLength(2);
+      await setup.idle();
+    },
+  );
 });
 
 describe('deleting a queue', () => {
