@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { parseInput } from '../../errors/parse.input.js';
-import { type HttpLauncherOptions, httpOptionsSchema } from './http.options.js';
+import { type HttpLauncherOptions, NAMED_STATES, httpOptionsSchema } from './http.options.js';
 import {
   LaunchRefusedError,
   type Launcher,
@@ -13,7 +13,6 @@ import { type NodeAnswer, NodeNotReachedError, callNode, jsonOf, quoted } from '
 
 /** Statuses of jobs that are asked for at the same time. */
 const AT_ONCE = 16;
-const STATES = ['pending', 'running', 'finished', 'failed'] as const;
 
 /** Starts jobs by a POST to the node and asks for their state by a GET, with paths and fields as the queue names them. */
 @Injectable()
@@ -28,7 +27,7 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
     payload: Readonly<Record<string, unknown>>,
     { start }: HttpLauncherOptions,
   ): { path: string; message: string } | undefined {
-    if (start.payloadField !== undefined || !(start.idField in payload)) return undefined;
+    if (start.payloadField !== undefined || !Object.hasOwn(payload, start.idField)) return undefined;
     return { path: start.idField, message: 'is the field that holds the id of the job' };
   }
 
@@ -41,16 +40,18 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
   ): Promise<void> {
     const { idField, payloadField, path } = start;
     const body = { ...(payloadField === undefined ? payload : { [payloadField]: payload }), [idField]: externalId };
-    const answer = await callNode(node.address, { method: 'POST', path, body }, signal).catch((error: unknown) => {
-      if (!(error instanceof NodeNotReachedError)) throw error;
-      throw new LaunchRefusedError(error.message, { fault: 'node', cause: error });
-    });
+    const answer = await callNode(node.address, { method: 'POST', path: withId(path, externalId), body }, signal).catch(
+      (error: unknown) => {
+        if (!(error instanceof NodeNotReachedError)) throw error;
+        throw new LaunchRefusedError(error.message, { fault: 'node', cause: error });
+      },
+    );
     if (isOk(answer)) return;
     const { status } = answer;
     if (status < 400 || status >= 500 || status === 408)
       throw new LauncherCallError(`the node answered HTTP ${status}`);
     const isNodes = status === 401 || status === 403 || status === 404 || status === 429;
-    throw new LaunchRefusedError(`the node refused the job (HTTP ${status}): ${quoted(answer.text)}`, {
+    throw new LaunchRefusedError(`the node refused the job (HTTP ${status}): ${quoted(answer.text, answer)}`, {
       fault: isNodes ? 'node' : 'job',
     });
   }
@@ -80,7 +81,7 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
     { cancel }: HttpLauncherOptions,
     signal: AbortSignal,
   ): Promise<void> {
-    if (!cancel) return;
+    if (!cancel) throw new LauncherCallError('the queue names no path for it');
     const { method, path } = cancel;
     const answer = await callNode(node.address, { method, path: withId(path, externalId) }, signal);
     if (!isOk(answer) && answer.status !== 404) throw new LauncherCallError(`the node answered HTTP ${answer.status}`);
@@ -103,12 +104,12 @@ export class HttpLauncher implements Launcher<HttpLauncherOptions> {
     const answer = await callNode(node.address, { method: 'GET', path: withId(status.path, externalId) }, signal);
     if (answer.status === 404) return { state: 'unknown' };
     const said = isOk(answer) ? fieldOf(answer, status.stateField) : undefined;
-    const state = STATES.find((each) => status[each].includes(String(said)));
-    if (said === undefined || !state) {
+    const state = isWord(said) ? NAMED_STATES.find((each) => status[each].includes(String(said))) : undefined;
+    if (!state) {
       throw new LauncherCallError(`the node gave no state that the queue knows (HTTP ${answer.status})`);
     }
     const detail = status.detailField === undefined ? undefined : fieldOf(answer, status.detailField);
-    return detail === undefined ? { state } : { state, detail: quoted(detail) };
+    return detail === undefined ? { state } : { state, detail: quoted(detail, answer) };
   }
 }
 
@@ -125,6 +126,10 @@ function asAnswer(error: unknown): LauncherCallError {
 
 function isOk({ status }: NodeAnswer): boolean {
   return status >= 200 && status < 300;
+}
+
+function isWord(value: unknown): value is string | number | boolean {
+  return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
 function withId(path: string, id: string): string {

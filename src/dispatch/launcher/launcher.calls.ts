@@ -24,6 +24,8 @@ export interface LauncherTarget {
 @Injectable()
 export class LauncherCalls {
   private readonly logger = new Logger('Dispatch');
+  /** Launcher -> how it failed last: nodes are asked again and again, and the log says it once. */
+  private readonly failures = new Map<string, string>();
 
   constructor(private readonly registry: LauncherRegistry) {}
 
@@ -76,11 +78,18 @@ export class LauncherCalls {
     } catch (error) {
       if (error instanceof LaunchRefusedError || error instanceof LauncherCallError) throw error;
       if (signal.aborted) throw lateError(callMs, error);
-      this.logger.error(`The launcher "${type}" failed.`, (error as Error | undefined)?.stack);
+      this.tell(type, error);
       throw new LauncherCallError('the launcher failed; the log of the service says how', { cause: error });
     } finally {
       done.abort();
     }
+  }
+
+  private tell(type: string, error: unknown): void {
+    const failure = String((error as Error | undefined)?.message);
+    if (this.failures.get(type) === failure) return;
+    this.failures.set(type, failure);
+    this.logger.error(`The launcher "${type}" failed.`, (error as Error | undefined)?.stack);
   }
 }
 

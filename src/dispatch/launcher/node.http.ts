@@ -13,7 +13,17 @@ const NEVER_REACHED = new Set([
   'ENETUNREACH',
   'EADDRNOTAVAIL',
   'UND_ERR_CONNECT_TIMEOUT',
+  // No connection without TLS, or not one to be trusted: nothing was sent.
+  'ERR_SSL_WRONG_VERSION_NUMBER',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
 ]);
+/** What `fetch` says of ports that it never connects to, such as 6000. */
+const REFUSED_PORT = 'bad port';
 
 /** The node was not reached: it has heard nothing of the call. */
 export class NodeNotReachedError extends LauncherCallError {}
@@ -29,6 +39,8 @@ export interface NodeRequest {
 export interface NodeAnswer {
   status: number;
   text: string;
+  /** What it was called with and must not be shown, should the node say it. */
+  secrets: readonly string[];
 }
 
 /**
@@ -38,7 +50,7 @@ export interface NodeAnswer {
  * @throws NodeNotReachedError | LauncherCallError with messages that hold nothing of the address and of the answer
  */
 export async function callNode(address: string, request: NodeRequest, signal: AbortSignal): Promise<NodeAnswer> {
-  const { url, headers } = targetOf(address, request.path);
+  const { url, headers, secrets } = targetOf(address, request.path);
   const { body, method } = request;
   const isForm = body instanceof URLSearchParams;
   if (body !== undefined && !isForm) headers['content-type'] = 'application/json';
@@ -50,7 +62,7 @@ export async function callNode(address: string, request: NodeRequest, signal: Ab
       signal,
       ...(body === undefined ? {} : { body: isForm ? body : JSON.stringify(body) }),
     });
-    return { status: response.status, text: await textOf(response) };
+    return { status: response.status, text: await textOf(response), secrets };
   } catch (error) {
     if (error instanceof LauncherCallError) throw error;
     throw callError(error, signal);
@@ -69,24 +81,43 @@ export function jsonOf({ text }: NodeAnswer): Record<string, unknown> | undefine
   }
 }
 
-/** What a node said, as a part of one line. */
-export function quoted(text: unknown): string {
-  return oneLine(String(text), MAX_MESSAGE_LENGTH);
+/** What a node said in an answer, as a part of one line. */
+export function quoted(text: unknown, { secrets }: Pick<NodeAnswer, 'secrets'>): string {
+  const said = typeof text === 'string' ? text : JSON.stringify(text ?? null);
+  const shown = secrets.reduce((left, secret) => left.replaceAll(secret, '***'), said);
+  return oneLine(shown, MAX_MESSAGE_LENGTH);
 }
 
-function targetOf(address: string, path: string): { url: URL; headers: Record<string, string> } {
+interface Target {
+  url: URL;
+  headers: Record<string, string>;
+  secrets: readonly string[];
+}
+
+function targetOf(address: string, path: string): Target {
   const base = URL.canParse(address) ? new URL(address) : undefined;
   if (!base || (base.protocol !== 'http:' && base.protocol !== 'https:')) {
     throw new NodeNotReachedError('the value of the member is no http:// or https:// address');
   }
-  const { username, password } = base;
   const headers: Record<string, string> = { accept: 'application/json' };
-  if (username || password) {
-    const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-    headers['authorization'] = `Basic ${Buffer.from(pair).toString('base64')}`;
+  const secrets: string[] = [];
+  if (base.username || base.password) {
+    const password = decoded(base.password);
+    const pair = Buffer.from(`${decoded(base.username)}:${password}`).toString('base64');
+    headers['authorization'] = `Basic ${pair}`;
+    secrets.push(...[pair, base.password, password].filter((secret) => secret !== ''));
   }
   const root = base.pathname.replace(/\/+$/, '');
-  return { url: new URL(`${root}/${path.replace(/^\/+/, '')}`, base.origin), headers };
+  return { url: new URL(`${base.origin}${root}/${path.replace(/^\/+/, '')}`), headers, secrets };
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch (error) {
+    const message = 'a "%" in the user or password of the member\'s value must be written as "%25"';
+    throw new NodeNotReachedError(message, { cause: error });
+  }
 }
 
 async function textOf(response: Response): Promise<string> {
@@ -102,7 +133,7 @@ async function textOf(response: Response): Promise<string> {
 
 function callError(error: unknown, signal: AbortSignal): LauncherCallError {
   const code = codeOf(error);
-  if (code !== undefined && NEVER_REACHED.has(code)) {
+  if (code !== undefined && (code === REFUSED_PORT || NEVER_REACHED.has(code))) {
     return new NodeNotReachedError(`the node was not reached (${code})`, { cause: error });
   }
   if (signal.aborted) return new LauncherCallError('the node gave no answer in time', { cause: error });
@@ -112,6 +143,7 @@ function callError(error: unknown, signal: AbortSignal): LauncherCallError {
 }
 
 function codeOf(error: unknown): string | undefined {
-  const { cause } = error as { cause?: { code?: string; errors?: { code?: string }[] } };
+  const { cause } = error as { cause?: { code?: string; message?: string; errors?: { code?: string }[] } };
+  if (cause?.message === REFUSED_PORT) return REFUSED_PORT;
   return cause?.code ?? cause?.errors?.[0]?.code;
 }

@@ -60,7 +60,7 @@ export class ScrapydLauncher implements Launcher<ScrapydOptions> {
     );
     requireWelcome(answer, (message) => new LaunchRefusedError(message, { fault: 'node' }));
     const said = jsonOf(answer);
-    if (said?.['status'] === 'error') throw new LaunchRefusedError(`scrapyd said: ${quoted(said['message'])}`);
+    if (said?.['status'] === 'error') throw new LaunchRefusedError(`scrapyd said: ${quoted(said['message'], answer)}`);
     if (answer.status === 200 && said?.['status'] === 'ok' && said['jobid'] === job.externalId) return;
     throw new LauncherCallError(oddAnswer(answer));
   }
@@ -112,7 +112,8 @@ export class ScrapydLauncher implements Launcher<ScrapydOptions> {
 }
 
 function formOf(node: LauncherNode, job: LauncherJob, options: ScrapydOptions): URLSearchParams {
-  const { spider = options.spider ?? '', version, priority, settings = {}, args = {} } = job.payload as ScrapydPayload;
+  const { spider = options.spider, version, priority, settings = {}, args = {} } = job.payload as ScrapydPayload;
+  if (spider === undefined) throw new LaunchRefusedError('neither the job nor the queue names a spider');
   const form = new URLSearchParams({ project: projectOf(node, job, options), spider, jobid: job.externalId });
   if (version !== undefined) form.set('_version', version);
   if (priority !== undefined) form.set('priority', String(priority));
@@ -136,7 +137,7 @@ async function ask(node: LauncherNode, path: string, signal: AbortSignal): Promi
 function requireOk(answer: NodeAnswer): Record<string, unknown> {
   requireWelcome(answer, (message) => new LauncherCallError(message));
   const said = jsonOf(answer);
-  if (said?.['status'] === 'error') throw new LauncherCallError(`scrapyd said: ${quoted(said['message'])}`);
+  if (said?.['status'] === 'error') throw new LauncherCallError(`scrapyd said: ${quoted(said['message'], answer)}`);
   if (answer.status !== 200 || said?.['status'] !== 'ok') throw new LauncherCallError(oddAnswer(answer));
   return said;
 }
@@ -145,16 +146,18 @@ function requireWelcome({ status }: NodeAnswer, errorOf: (message: string) => Er
   if (status === 401 || status === 403) throw errorOf(`scrapyd refused the user and password (HTTP ${status})`);
 }
 
-function oddAnswer({ status, text }: NodeAnswer): string {
+function oddAnswer(answer: NodeAnswer): string {
+  const { status, text } = answer;
   // The last line of a traceback says what went wrong.
   const last = text.includes('Traceback') ? text.trim().split('\n').at(-1) : undefined;
-  return `scrapyd answered HTTP ${status} ${last === undefined ? 'with something unexpected' : `with an error: ${quoted(last)}`}`;
+  return `scrapyd answered HTTP ${status} ${last === undefined ? 'with something unexpected' : `with an error: ${quoted(last, answer)}`}`;
 }
 
 function idsIn(lists: Record<string, unknown>, state: (typeof LISTS)[number]): string[] {
   const list = lists[state];
   if (!Array.isArray(list)) throw new LauncherCallError('scrapyd did not list its jobs');
-  return (list as unknown[]).map((entry) => String((entry as { id?: unknown } | null)?.id));
+  const ids = (list as unknown[]).map((entry) => (entry as { id?: unknown } | null)?.id);
+  return ids.filter((id) => typeof id === 'string');
 }
 
 function isCount(value: unknown): value is number {

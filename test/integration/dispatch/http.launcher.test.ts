@@ -84,6 +84,37 @@ describe('a start', () => {
     expect(calls[0]?.body).toEqual({ key: 'a1-0-1', input: job.payload });
   });
 
+  test('names the job in its path where the queue says so', async () => {
+    const options = launcher.parseOptions({ ...paths, start: { path: '/runs/{id}/start' } });
+    await launcher.start(node(), job, options, inTime());
+    expect(calls[0]?.path).toBe('/runs/a1-0-1/start');
+  });
+
+  test.each([
+    ['a "%" that stands for nothing in its password', () => `http://op:100%@127.0.0.1:${server.port}`],
+    ['a port that is never called', () => 'http://127.0.0.1:6000'],
+    ['TLS where the node speaks none', () => `https://127.0.0.1:${server.port}`],
+    ['no address', () => 'node-1'],
+  ])('on a node with %s was certainly not made', async (_what, address) => {
+    const lame = { ...node(), address: address() };
+    const error = await failureOf(launcher.start(lame, job, launcher.parseOptions(paths), inTime()));
+    expect(error).toBeInstanceOf(LaunchRefusedError);
+    expect(error).toMatchObject({ fault: 'node' });
+    expect(calls).toEqual([]);
+  });
+
+  test('goes to no other host, whatever the path of the node', async () => {
+    await launcher.start(node('//127.0.0.2:1/crawler'), job, launcher.parseOptions(paths), inTime());
+    expect(calls).toMatchObject([{ path: '//127.0.0.2:1/crawler/runs' }]);
+  });
+
+  test('that is refused with what it was called with shows no password', async () => {
+    const pair = Buffer.from('op:s3cret').toString('base64');
+    answer = { status: 400, body: `not you, Basic ${pair}: s3cret` };
+    const error = await failureOf(launcher.start(node(), job, launcher.parseOptions(paths), inTime()));
+    expect(error.message).toBe('the node refused the job (HTTP 400): not you, Basic ***: ***');
+  });
+
   test.each([
     [400, LaunchRefusedError, 'job'],
     [422, LaunchRefusedError, 'job'],
@@ -140,14 +171,17 @@ describe('the state of a job', () => {
     }
   });
 
-  test('that makes no sense keeps those of other jobs from nobody', async () => {
-    const options = launcher.parseOptions(paths);
-    const other = { ...job, externalId: 'a1-1-1' };
-    answerOf = (path) => ({ state: path.endsWith(other.externalId) ? 'finished' : 'dancing' });
-    const found = await launcher.status(node(), [job, other], options, inTime());
-    expect(found.get(job.externalId)).toBeInstanceOf(LauncherCallError);
-    expect(found.get(other.externalId)).toEqual({ state: 'finished' });
-  });
+  test.each(['dancing', { toString: 1 }, null])(
+    '%j, which makes no sense, keeps those of other jobs from nobody',
+    async (odd) => {
+      const options = launcher.parseOptions(paths);
+      const other = { ...job, externalId: 'a1-1-1' };
+      answerOf = (path) => ({ state: path.endsWith(other.externalId) ? 'finished' : odd });
+      const found = await launcher.status(node(), [job, other], options, inTime());
+      expect(found.get(job.externalId)).toBeInstanceOf(LauncherCallError);
+      expect(found.get(other.externalId)).toEqual({ state: 'finished' });
+    },
+  );
 
   test('that comes too late is not given, and those that came in time are', async () => {
     const options = launcher.parseOptions(paths);
@@ -176,7 +210,7 @@ describe('the state of a job', () => {
 
 test('cancelling and the load go where the queue says, and are left out where it says nothing', async () => {
   const bare = launcher.parseOptions(paths);
-  await launcher.cancel(node(), job, bare, inTime());
+  await expect(launcher.cancel(node(), job, bare, inTime())).rejects.toThrow('the queue names no path for it');
   expect(await launcher.load(node(), bare, inTime())).toBeNull();
   expect(calls).toEqual([]);
   const cancel = { method: 'DELETE' as const, path: '/runs/{id}' };
@@ -203,6 +237,9 @@ describe('what a queue sets', () => {
     [{ ...paths, start: { path: '//example.com/' } }, 'launcher.start.path'],
     [{ ...paths, status: { path: '/runs' } }, 'launcher.status.path'],
     [{ ...paths, colour: 1 }, 'launcher.colour'],
+    [{ ...paths, start: { path: '/runs', payloadField: 'id' } }, 'launcher.start.payloadField'],
+    [{ ...paths, start: { path: '/runs', idField: '__proto__' } }, 'launcher.start.idField'],
+    [{ ...paths, status: { path: '/runs/{id}', running: ['done'] } }, 'launcher.status.finished'],
   ])('%j is refused with the field', (options, path) => {
     let thrown: unknown;
     try {
@@ -218,5 +255,7 @@ describe('what a queue sets', () => {
 
   test('keeps a payload from taking the place of the id', () => {
     expect(launcher.checkPayload({ id: 1 }, launcher.parseOptions(paths))).toMatchObject({ path: 'id' });
+    const options = launcher.parseOptions({ ...paths, start: { path: '/runs', idField: 'constructor' } });
+    expect(launcher.checkPayload({ id: 1 }, options)).toBeUndefined();
   });
 });
