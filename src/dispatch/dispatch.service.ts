@@ -13,13 +13,7 @@ import { NodeRests } from './node.rests.js';
 import { QueueChecks } from './queue.checks.js';
 import { QueueDirectory, type StoredQueue } from './queue.directory.js';
 import { QueueKeyNames } from './queue.keys.js';
-import {
-  type QueueChanges,
-  type QueueSettings,
-  queueChangesSchema,
-  queueFields,
-  queueNameSchema,
-} from './queue.settings.js';
+import { type QueueChanges, queueChangesSchema, queueFields, queueNameSchema } from './queue.settings.js';
 import { type QueueView, queueView } from './queue.view.js';
 import { RequestCatalogue } from './request.catalogue.js';
 import { RequestIntake, type RequestReceipt } from './request.intake.js';
@@ -165,9 +159,7 @@ export class DispatchService {
     const current = await this.queues.find(name);
     if (!current && mode === 'patch') throw new QueueNotFoundError(name);
     const settings = await this.checks.check(checked, current?.settings);
-    const given = Object.fromEntries(
-      Object.keys(checked).map((field) => [field, settings[field as keyof QueueSettings]]),
-    );
+    const given = checked.launcher ? { ...checked, launcher: settings.launcher } : checked;
     const list = () => redisCall(this.redis.zadd(this.names.queues(), 0, name));
     // Before, lest it be hidden should this process die; after, since a deletion may have taken it away between.
     if (mode === 'put') await list();

@@ -6,7 +6,13 @@ import { StrategyRegistry } from '../selection/strategies/strategy.registry.js';
 import { LauncherUnknownError } from './dispatch.errors.js';
 import { DISPATCH_OPTIONS, type DispatchOptions } from './dispatch.options.js';
 import { LauncherRegistry } from './launcher/launcher.registry.js';
-import { type CheckedQueueChanges, type QueueSettings, REQUIRED, mergeQueueSettings } from './queue.settings.js';
+import {
+  type CheckedQueueChanges,
+  type LauncherSettings,
+  type QueueSettings,
+  REQUIRED,
+  mergeQueueSettings,
+} from './queue.settings.js';
 
 /** A lease must outlive the change from a process that died to another. */
 const TAKEOVERS_A_LEASE = 3;
@@ -30,14 +36,22 @@ export class QueueChecks {
     const merged = mergeQueueSettings(changes, current);
     for (const field of REQUIRED) if (merged[field] === undefined) throw refused(field, 'is needed for a new queue');
     const settings = merged as QueueSettings;
-    const { type, ...options } = settings.launcher;
+    if (changes.launcher) settings.launcher = this.checkLauncher(changes.launcher);
+    const leastTtlMs = this.options.takeoverMs * TAKEOVERS_A_LEASE;
+    const { leaseTtlMs } = changes;
+    if (leaseTtlMs !== undefined && leaseTtlMs < leastTtlMs) {
+      throw refused('leaseTtlMs', `must be at least ${leastTtlMs} here`);
+    }
+    if (!current) settings.leaseTtlMs = Math.max(settings.leaseTtlMs, leastTtlMs);
+    // What has become of the pool of a queue is no reason to refuse other changes.
+    if (changes.pool !== undefined || leaseTtlMs !== undefined) await this.checkPool(settings);
+    return settings;
+  }
+
+  private checkLauncher({ type, ...options }: LauncherSettings): LauncherSettings {
     const launcher = this.launchers.find(type);
     if (!launcher) throw new LauncherUnknownError(type, this.launchers.names());
-    if (changes.launcher) settings.launcher = { type, ...(launcher.parseOptions(options) as object) };
-    const leastTtlMs = this.options.takeoverMs * TAKEOVERS_A_LEASE;
-    if (settings.leaseTtlMs < leastTtlMs) throw refused('leaseTtlMs', `must be at least ${leastTtlMs} here`);
-    await this.checkPool(settings);
-    return settings;
+    return { type, ...(launcher.parseOptions(options) as object) };
   }
 
   private async checkPool({ pool: name, leaseTtlMs }: QueueSettings): Promise<void> {

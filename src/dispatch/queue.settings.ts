@@ -97,17 +97,27 @@ export function mergeQueueSettings(
   };
 }
 
+/** Settings that hold several, each of which is a field of its own: two who change one each lose neither. */
+const GROUPS = { retry: Object.keys(retrySchema.shape), loss: Object.keys(lossSchema.shape) };
+
 /** Settings as the fields of a hash. */
-export function queueFields(settings: Partial<QueueSettings>): string[] {
-  return Object.entries(settings).flatMap(([field, value]) => [field, JSON.stringify(value)]);
+export function queueFields(settings: CheckedQueueChanges): string[] {
+  const { retry = {}, loss = {}, ...others } = settings;
+  return [...fieldsOf(others), ...fieldsOf(retry, 'retry.'), ...fieldsOf(loss, 'loss.')];
+}
+
+function fieldsOf(values: object, prefix = ''): string[] {
+  return Object.entries(values).flatMap(([field, value]) => [prefix + field, JSON.stringify(value)]);
 }
 
 /** The settings in the hash of a queue; undefined where there is no queue, or it is being deleted. */
 export function readQueueSettings(fields: Readonly<Record<string, string>>): QueueSettings | undefined {
   if (fields['pool'] === undefined || fields['deleting'] !== undefined) return undefined;
-  const read = Object.keys(queueSettingsSchema.shape).map((field) => [
-    field,
-    JSON.parse(fields[field] ?? 'null') as unknown,
-  ]);
-  return Object.fromEntries(read) as QueueSettings;
+  const valuesOf = (names: readonly string[], prefix = '') =>
+    Object.fromEntries(names.map((name) => [name, JSON.parse(fields[prefix + name] ?? 'null') as unknown]));
+  return {
+    ...valuesOf(Object.keys(queueSettingsSchema.shape)),
+    retry: valuesOf(GROUPS.retry, 'retry.'),
+    loss: valuesOf(GROUPS.loss, 'loss.'),
+  } as QueueSettings;
 }

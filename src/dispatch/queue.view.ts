@@ -18,7 +18,7 @@ export interface QueueNodeView {
 export interface QueueView extends QueueSettings, JobCounts {
   name: string;
   paused: boolean;
-  /** Why nothing was started when that was last tried, such as `AT_CAPACITY`; null where something was. */
+  /** Why nothing was started when that was last tried, such as `AT_CAPACITY`; null where something was, or nothing is to be. */
   blocked: string | null;
   nodes: QueueNodeView[];
 }
@@ -29,12 +29,15 @@ export function queueView(
   counts: Readonly<Record<string, string>>,
   rests: ReadonlyMap<string, NodeRest>,
 ): QueueView {
+  const paused = fields['paused'] === 'true';
+  const jobs = countsOf(fields);
+  const isHeld = paused || jobs.waiting === 0 || jobs.starting + jobs.running >= settings.limit;
   return {
     name,
     ...settings,
-    paused: fields['paused'] === 'true',
-    ...countsOf(fields),
-    blocked: fields['blocked'] ?? null,
+    paused,
+    ...jobs,
+    blocked: isHeld ? null : (fields['blocked'] ?? null),
     nodes: nodeViews(counts, rests),
   };
 }
