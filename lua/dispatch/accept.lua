@@ -2,7 +2,7 @@
   Take in a request whose payloads have been written: from now on all of its jobs wait, and not one before. Safe to repeat.
 
   KEYS[1]  queue     hash  see include/dispatch-job.lua
-  KEYS[2]  line      zset  request that has jobs which were never started -> its place: priority, then order of arrival
+  KEYS[2]  line      zset  likewise
   KEYS[3]  requests  zset  request -> its place in the order of arrival
   KEYS[4]  ends      zset  see include/dispatch-job.lua
   KEYS[5]  request   hash  likewise

@@ -17,6 +17,7 @@ local job = id .. '-' .. number
 local isWanted = redis.call('SISMEMBER', cancels, job) == 0
 if isActive[record.state] then
   record.owner = owner
+  redis.call('HSET', owners, job, owner)
   move(number, job, record, record.state, record.state, 0)
 end
 return { cjson.encode(record), redis.call('HGET', payloads, number) or '{}', isWanted and '' or '1' }

@@ -1,15 +1,13 @@
 --[[
   Cancel a request: all of its jobs that wait at once, and mark those that are starting or running. Safe to repeat.
 
-  KEYS[10]  line    zset  see accept.lua
-  ARGV[1]   id      of the request
-  ARGV[2]   keepMs  how long an ended request is kept
-  Returns   'CANCELLED' | 'ENDED', or 'MISSING'
-  Time      O(N) for the N jobs of the queue that are starting or running, which its limit bounds, and for those of the request that were
-            started before, if any job waits to be started again
+  ARGV[1]  id      of the request
+  ARGV[2]  keepMs  how long an ended request is kept
+  Returns  'CANCELLED' | 'ENDED', or 'MISSING'
+  Time     O(N) for the N jobs of the queue that are starting or running, which its limit bounds, and for those of the request that were
+           started before, if any job waits to be started again
 ]]
 --@include include/dispatch-job.lua
-local line = KEYS[10]
 local id, keepMs = ARGV[1], tonumber(ARGV[2])
 
 local CHUNK = 1000

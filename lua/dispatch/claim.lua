@@ -2,19 +2,17 @@
   Take the next job of a queue to be started on a node, if it is still the caller's turn, the queue is below its limit and the job is
   still the next. The turn then stays with the job, until its start has been answered.
 
-  KEYS[10]  line       zset  see accept.lua
-  ARGV[1]   token      of who has the turn
-  ARGV[2]   id         of the request that is the next
-  ARGV[3]   number     of its job that is to be started again, or ''
-  ARGV[4]   node       JSON: what the record is to hold of the node and its lease
-  ARGV[5]   startMs    how long the start may take
-  ARGV[6]   keepMs     how long an ended request is kept
-  ARGV[7]   nonce      makes the id by which the node knows the attempt: no node has heard of it before
-  Returns   {'CLAIMED', number, attempt}, or {'LATE'} | {'PAUSED'} | {'FULL'} | {'CHANGED'}: ask for the turn anew
-  Time      O(log N), and one for each job that was cancelled while it was the next, at most 1,000
+  ARGV[1]  token      of who has the turn
+  ARGV[2]  id         of the request that is the next
+  ARGV[3]  number     of its job that is to be started again, or ''
+  ARGV[4]  node       JSON: what the record is to hold of the node and its lease
+  ARGV[5]  startMs    how long the start may take
+  ARGV[6]  keepMs     how long an ended request is kept
+  ARGV[7]  nonce      makes the id by which the node knows the attempt: no node has heard of it before
+  Returns  {'CLAIMED', number, attempt}, or {'LATE'} | {'PAUSED'} | {'FULL'} | {'CHANGED'}: ask for the turn anew
+  Time     O(log N), and one for each job that was cancelled while it was the next, at most 1,000
 ]]
 --@include include/dispatch-job.lua
-local line = KEYS[10]
 local token, id, number, node = ARGV[1], ARGV[2], ARGV[3], cjson.decode(ARGV[4])
 local startMs, keepMs, nonce = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local MOST_CANCELLED = 1000
@@ -51,7 +49,9 @@ end
 local job = id .. '-' .. number
 record.attempt = record.attempt + 1
 record.externalId = job .. '-' .. nonce
-record.isPosted, record.reason, record.runningAt = nil, nil, nil
+-- Of the attempt before; who acted on it does not act on this one.
+record.isPosted, record.isCancelTold, record.reason, record.runningAt = nil, nil, nil, nil
+record.owner, record.step = nil, nil
 for field, value in pairs(node) do record[field] = value end
 move(number, job, record, 'waiting', 'starting', keepMs)
 redis.call('HDEL', queue, 'blocked')

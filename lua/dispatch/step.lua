@@ -7,7 +7,7 @@
   ARGV[4]  before   state that the job is in
   ARGV[5]  state    that it goes to, or the same
   ARGV[6]  changes  JSON: fields of the record to write
-  ARGV[7]  line     of the log, or ''
+  ARGV[7]  text     for the log, or ''
   ARGV[8]  answered '1': the start has been answered, or is not waited for; the next one may begin
   ARGV[9]  againMs  of a job that waits again: for how long
   ARGV[10] keepMs   how long an ended request is kept
@@ -17,7 +17,7 @@
 ]]
 --@include include/dispatch-job.lua
 local id, number, owner, before, state = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local changes, line, answered = cjson.decode(ARGV[6]), ARGV[7], ARGV[8] == '1'
+local changes, text, answered = cjson.decode(ARGV[6]), ARGV[7], ARGV[8] == '1'
 local againMs, keepMs, step = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
 
 local record = recordOf(number)
@@ -33,6 +33,6 @@ for field, value in pairs(changes) do record[field] = value end
 record.step = step
 move(number, job, record, before, state, keepMs)
 if state == 'waiting' then redis.call('ZADD', retries, nowMs + againMs, job) end
-note(number, line)
+note(number, text)
 if answered then endTurn(job) end
 return cjson.encode(record)

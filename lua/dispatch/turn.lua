@@ -5,7 +5,7 @@
   KEYS[1]  queue    hash  see include/dispatch-job.lua
   KEYS[2]  active   zset  likewise
   KEYS[3]  retries  zset  likewise
-  KEYS[4]  line     zset  see accept.lua
+  KEYS[4]  line     zset  likewise
   ARGV[1]  token    of who asks
   ARGV[2]  holdMs   for how long
   Returns  {'GO', request, number of a job that is to be started again or ''},

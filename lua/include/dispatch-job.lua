@@ -11,10 +11,12 @@
   KEYS[7]  request   hash  of one request: what it is, and how many of its jobs are in which state
   KEYS[8]  jobs      hash  its jobs: number -> record, JSON; `<number> log` -> lines
   KEYS[9]  payloads  hash  number -> payload, JSON
+  KEYS[10] line      zset  request that has jobs which were never started -> its place: priority, then order of arrival
+  KEYS[11] owners    hash  job that is starting or running -> token of the process that acts on it
 ]]
 local queue, active, nodes, retries, cancels, ends = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5], KEYS[6]
-local request, jobs, payloads = KEYS[7], KEYS[8], KEYS[9]
-local MAX_LOG_LENGTH, MAX_LINE_LENGTH = 8192, 512
+local request, jobs, payloads, line, owners = KEYS[7], KEYS[8], KEYS[9], KEYS[10], KEYS[11]
+local MAX_LOG_LENGTH = 8192
 
 local time = redis.call('TIME')
 local nowMs = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -26,7 +28,7 @@ end
 
 local function count(state, change)
   redis.call('HINCRBY', queue, state, change)
-  redis.call('HINCRBY', request, state, change)
+  return redis.call('HINCRBY', request, state, change)
 end
 
 local function countAtNode(state, node, change)
@@ -35,11 +37,10 @@ local function countAtNode(state, node, change)
 end
 
 -- The newest lines, each with its time; what does not fit any more is the oldest.
-local function note(number, line)
-  if line == '' then return end
+local function note(number, text)
+  if text == '' then return end
   local field = number .. ' log'
-  local text = string.format('%.0f %s\n', nowMs, string.sub(line, 1, MAX_LINE_LENGTH))
-  local log = (redis.call('HGET', jobs, field) or '') .. text
+  local log = (redis.call('HGET', jobs, field) or '') .. string.format('%.0f %s\n', nowMs, text)
   while #log > MAX_LOG_LENGTH do log = string.sub(log, string.find(log, '\n', 1, true) + 1) end
   redis.call('HSET', jobs, field, log)
 end
@@ -59,7 +60,10 @@ end
 -- Puts a job into a state, and writes its record. `before` is the state that it is counted in.
 local function move(number, id, record, before, state, keepMs)
   if state ~= before then
-    count(before, -1)
+    -- Jobs that were cancelled one by one keep no place for their request.
+    if count(before, -1) == 0 and before == 'waiting' then
+      redis.call('ZREM', line, redis.call('HGET', request, 'id'))
+    end
     count(state, 1)
     if isActive[before] then countAtNode(before, record.node, -1) end
     if isActive[state] then countAtNode(state, record.node, 1) end
@@ -74,6 +78,7 @@ local function move(number, id, record, before, state, keepMs)
   else
     redis.call('ZREM', active, id)
     redis.call('SREM', cancels, id)
+    redis.call('HDEL', owners, id)
   end
   if not isLive[state] then endRequest(keepMs) end
 end

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { EvenhandError } from '../errors/evenhand.error.js';
 import { JobStore, newToken } from './job.store.js';
@@ -26,7 +27,10 @@ export class DispatchLine implements BeforeApplicationShutdown {
     private readonly calls: LauncherCalls,
     private readonly store: JobStore,
     private readonly runs: RunQueue,
-  ) {}
+  ) {
+    // Every queue that waits for a node listens for it.
+    setMaxListeners(0, this.closing.signal);
+  }
 
   /** Starts what there is room for, without being waited for. What fails now is tried again at the next look. */
   fill(name: string): void {

@@ -3,7 +3,7 @@ import { ValidationFailedError } from '../errors/domain.errors.js';
 import { LeaseService } from '../selection/leases/lease.service.js';
 import { type ExtensionResult, MAX_EXTENSIONS } from '../selection/leases/lease.types.js';
 import { type AttemptRef } from './job.types.js';
-import { JobStore } from './job.store.js';
+import { JobStore, type Seen } from './job.store.js';
 
 /** How often a process says which jobs it watches, and learns which are not wanted. */
 export const BEAT_MS = 1_000;
@@ -13,11 +13,13 @@ const EXTEND_AT = 1 / 3;
 /** A job that this process watches. */
 export interface WatchedJob {
   ref: AttemptRef;
+  /** Token of whoever watches it here. */
+  owner: string;
   pool: string;
   lease: string;
   leaseTtlMs: number;
-  /** Called at every beat from when the job is not wanted any more. */
-  onUnwanted: () => void;
+  /** Called at every beat. */
+  onSeen: (seen: Seen) => void;
 }
 
 interface Kept {
@@ -25,7 +27,7 @@ interface Kept {
   extendAtMs: number;
 }
 
-/** Keeps the leases of the jobs that this process watches, in batches, and hears of those that are to be cancelled. */
+/** Keeps the leases of the jobs that this process watches, in batches, and hears of those that are to be cancelled, or are no more its own. */
 @Injectable()
 export class JobBeats implements OnApplicationShutdown {
   private readonly kept = new Set<Kept>();
@@ -69,12 +71,13 @@ export class JobBeats implements OnApplicationShutdown {
 
   private async see(batch: readonly Kept[]): Promise<void> {
     const queue = batch[0]?.job.ref.queue ?? '';
-    const unwanted = await this.store.seen(
+    const seen = await this.store.seen(
       queue,
-      batch.map(({ job }) => job.ref),
+      batch.map(({ job }) => job),
     );
     batch.forEach((kept, n) => {
-      if (unwanted[n] === true && this.kept.has(kept)) kept.job.onUnwanted();
+      const found = seen[n];
+      if (found && this.kept.has(kept)) kept.job.onSeen(found);
     });
   }
 

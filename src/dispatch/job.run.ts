@@ -47,20 +47,23 @@ export class JobRun {
   record: JobRecord;
   /** It is to be cancelled. */
   isUnwanted: boolean;
-  /** Its node has been asked to end it. */
-  isCancelTold = false;
-  /** Why asking that failed last. */
+  /** It has ended, or somebody else acts on it. */
+  isGone = false;
+  /** Why asking its node to end it failed last. */
   cancelFault: string | undefined;
   private readonly payload: Adopted['payload'];
+  /** What the node was leased by for this attempt. */
+  private readonly lent: Pick<JobRecord, 'pool' | 'lease'>;
 
   private constructor(
     readonly tools: RunTools,
     readonly ref: AttemptRef,
-    private readonly owner: string,
+    readonly owner: string,
     adopted: Adopted,
     private readonly signal: AbortSignal,
   ) {
     ({ record: this.record, payload: this.payload, isUnwanted: this.isUnwanted } = adopted);
+    this.lent = adopted.record;
   }
 
   /** Takes the attempt over from whoever acted on it before; undefined where there is no such attempt any more. */
@@ -115,16 +118,18 @@ export class JobRun {
     return record;
   }
 
-  /** Where the node says that the job is, when it is asked next. */
+  /** Where the node says that the job is, when it is asked next. @throws RunSupersededError where somebody else acts on it */
   async poll(): Promise<LauncherStatus | LauncherCallError> {
     const queue = await this.queue();
-    return unlessAborted(this.tools.polls.next(queue, this.launcher, this.node, this.job), this.signal);
+    const found = await unlessAborted(this.tools.polls.next(queue, this.launcher, this.node, this.job), this.signal);
+    if (this.isGone) throw new RunSupersededError();
+    return found;
   }
 
   /** Gives the node back. Never rejects for a lease that is gone: it has been given back then. */
   async settle(outcome: 'success' | 'failure' | 'unused'): Promise<void> {
     const { selection } = this.tools;
-    const { pool, lease } = this.record;
+    const { pool, lease } = this.lent;
     if (pool === undefined || lease === undefined) return;
     try {
       await this.patiently<unknown>(() =>

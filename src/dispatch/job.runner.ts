@@ -67,11 +67,13 @@ export class JobRunner {
     const { leaseTtlMs } = (await run.queue()).settings;
     return this.beats.keep({
       ref: run.ref,
+      owner: run.owner,
       pool: run.record.pool ?? '',
       lease: run.record.lease ?? '',
       leaseTtlMs,
-      onUnwanted: () => {
-        run.isUnwanted = true;
+      onSeen: (seen) => {
+        if (seen === 'UNWANTED') run.isUnwanted = true;
+        if (seen === 'GONE') run.isGone = true;
       },
     });
   }

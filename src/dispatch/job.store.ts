@@ -5,7 +5,6 @@ import type { RedisClient } from '../redis/redis.client.js';
 import { RedisScript } from '../redis/redis.script.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
 import { loadScript } from '../redis/script.loader.js';
-import type { Labels } from '../pool/member.js';
 import { type AttemptRef, type JobRecord, type JobState, jobIdOf, readJobId } from './job.types.js';
 import { oneLine } from './one.line.js';
 import { QueueKeyNames, jobKeys } from './queue.keys.js';
@@ -28,7 +27,8 @@ export interface Placement {
   node: string;
   /** Secret. */
   address: string;
-  labels: Labels;
+  /** As JSON, like `launcher`: numbers would be rounded in a script. */
+  labels: string;
   lease: string;
   /** How it is started there, as JSON: what the queue said when the node was found. */
   launcher: string;
@@ -39,6 +39,9 @@ export interface Adopted {
   payload: Record<string, unknown>;
   isUnwanted: boolean;
 }
+
+/** Whether a job is wanted by those who asked for it; `GONE`: it has ended, or somebody else acts on it. */
+export type Seen = 'WANTED' | 'UNWANTED' | 'GONE';
 
 /** One step in the life of a job. */
 export interface JobStep {
@@ -67,7 +70,7 @@ export class JobStore {
     { token, request, number, startMs, keepMs }: ClaimRequest,
     placement: Placement,
   ): Promise<AttemptRef | 'LATE' | 'PAUSED' | 'FULL' | 'CHANGED'> {
-    const keys = [...this.keysOf(queue, request), this.names.queue(queue).line];
+    const keys = this.keysOf(queue, request);
     const args = [token, request, number, JSON.stringify(placement), startMs, keepMs, newNonce()];
     const [word, claimed, attempt] = (await CLAIM.run(this.redis, keys, args)) as ClaimReply;
     return word === 'CLAIMED' ? { queue, request, number: claimed, attempt } : word;
@@ -110,12 +113,11 @@ export class JobStore {
     };
   }
 
-  /** Says that jobs are watched. @returns for each whether it is not wanted any more */
-  async seen(queue: string, refs: readonly Pick<AttemptRef, 'request' | 'number'>[]): Promise<boolean[]> {
-    const { active, cancels } = this.names.queue(queue);
-    const ids = refs.map(({ request, number }) => jobIdOf(request, number));
-    const found = (await SEEN.run(this.redis, [active, cancels], ids)) as string[];
-    return found.map((unwanted) => unwanted === '1');
+  /** Says that jobs are watched, by those who have adopted them. @returns how it is with each */
+  async seen(queue: string, watched: readonly { ref: AttemptRef; owner: string }[]): Promise<Seen[]> {
+    const { active, cancels, owners } = this.names.queue(queue);
+    const args = watched.flatMap(({ ref, owner }) => [jobIdOf(ref.request, ref.number), owner]);
+    return (await SEEN.run(this.redis, [active, cancels, owners], args)) as Seen[];
   }
 
   /** Jobs that nobody has watched for so long. @returns also the server's time and how many jobs of the queue are not at their end */

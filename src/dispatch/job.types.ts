@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import type { Labels } from '../pool/member.js';
 
 /**
  * Where a job is: in line; being started on a node; on a node; ended well; ended badly, or not to be started; not wanted any
@@ -18,12 +17,28 @@ const MAX_PAYLOAD_BYTES = 65_536;
 const CLEAN = /^[^\p{Cc}\p{Cs}]*$/u;
 const CLEAN_RULE = 'must be text without control characters';
 
+/** Not `z.json()`, which takes a minute for as much as a request may hold. */
 const payloadSchema = z
-  .record(z.string(), z.json())
-  .refine((payload) => Buffer.byteLength(JSON.stringify(payload)) <= MAX_PAYLOAD_BYTES, {
-    error: `must not be longer than ${MAX_PAYLOAD_BYTES} bytes of JSON`,
+  .record(z.string(), z.unknown())
+  .transform((payload, context) => {
+    const text = jsonTextOf(payload);
+    if (text !== undefined && Buffer.byteLength(text) <= MAX_PAYLOAD_BYTES) {
+      return JSON.parse(text) as Record<string, unknown>;
+    }
+    const message = text === undefined ? 'must be JSON' : `must not be longer than ${MAX_PAYLOAD_BYTES} bytes of JSON`;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
   })
   .describe('What the launcher of the queue takes');
+
+/** Undefined for what cannot be written as JSON: a circle, a big integer, more levels than the stack holds. */
+function jsonTextOf(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}
 
 export const jobRequestSchema = z.strictObject({
   requestId: z
@@ -68,7 +83,8 @@ export interface JobRecord {
   node?: string;
   /** The value of the node; secret. */
   address?: string;
-  labels?: Labels;
+  /** As JSON. */
+  labels?: string;
   lease?: string;
   /** What the queue said of its launcher when the node was found, as JSON. */
   launcher?: string;
@@ -76,6 +92,8 @@ export interface JobRecord {
   owner?: string;
   /** The start may have been told to the node. */
   isPosted?: boolean;
+  /** Its node has been asked to end it. */
+  isCancelTold?: boolean;
   reason?: string | null;
   waitingAt?: number;
   startingAt?: number;

@@ -39,26 +39,30 @@ async function isOver(run: JobRun, { state, detail }: LauncherStatus): Promise<b
       return true;
     case 'unknown':
       // One that had not begun is gone at once.
-      if (!run.isUnwanted || !run.isCancelTold) return false;
+      if (!run.isUnwanted || run.record.isCancelTold !== true) return false;
       await end(run, 'cancelled', `left ${id}`, 'unused');
       return true;
     case 'pending':
     case 'running':
-      if (run.isUnwanted) await cancel(run);
+      if (run.isUnwanted && run.record.isCancelTold !== true) await cancel(run);
       return false;
   }
 }
 
-/** Only asks for it, again at every look: the job has ended when the node says so. The log says once why that fails. */
+/**
+ * Only asks for it: the job has ended when the node says so. Asked once, since a spider of Scrapy that is told twice does not end in
+ * order any more; again at the next look where the node gave no answer. The log says once why that fails.
+ */
 async function cancel(run: JobRun): Promise<void> {
   const target = await run.target();
   try {
     await run.tools.calls.cancel(target, run.node, run.job);
-    run.isCancelTold = true;
   } catch (error) {
     if (!(error instanceof LauncherCallError)) throw error;
     if (error.message === run.cancelFault) return;
     run.cancelFault = error.message;
     await run.step({ state: 'running', line: `${run.node.id} could not be asked to end it: ${error.message}` });
+    return;
   }
+  await run.step({ state: 'running', changes: { isCancelTold: true }, line: `asked ${run.node.id} to end it` });
 }

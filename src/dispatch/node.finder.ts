@@ -4,12 +4,13 @@ import { PoolService } from '../pool/pool.service.js';
 import { redisCall } from '../redis/redis.call.js';
 import type { RedisClient } from '../redis/redis.client.js';
 import { REDIS_CLIENT } from '../redis/redis.tokens.js';
+import { PoolAccess } from '../selection/pool.access.js';
 import { SelectionService } from '../selection/selection.service.js';
 import type { Selection, SelectionResult } from '../selection/selection.types.js';
 import type { Placement } from './job.store.js';
 import { LauncherCalls } from './launcher/launcher.calls.js';
 import { LauncherCallError, type LauncherNode } from './launcher/launcher.js';
-import { NodeRests } from './node.rests.js';
+import { type NodeRest, NodeRests } from './node.rests.js';
 import type { StoredQueue } from './queue.directory.js';
 import { unlessAborted } from './unless.aborted.js';
 
@@ -17,6 +18,10 @@ import { unlessAborted } from './unless.aborted.js';
 const WAIT_MS = 2_000;
 /** The most members that a selection may leave out. */
 const MAX_EXCLUDED = 200;
+/** Where more rest than can be left out: how many of them a look may draw. */
+const MOST_IN_VAIN = 16;
+/** When this part of its time is over, a lease is extended before it is relied on. */
+const RENEW_AFTER = 1 / 3;
 
 /** Finds the node on which the next job of a queue is to run: leased, reachable, and below its capacity by its own count. */
 @Injectable()
@@ -24,6 +29,7 @@ export class NodeFinder {
   constructor(
     @Inject(REDIS_CLIENT) private readonly redis: RedisClient,
     private readonly selection: SelectionService,
+    private readonly access: PoolAccess,
     private readonly pools: PoolService,
     private readonly calls: LauncherCalls,
     private readonly rests: NodeRests,
@@ -39,12 +45,22 @@ export class NodeFinder {
     keepTurn: () => Promise<boolean>,
     signal: AbortSignal,
   ): Promise<Placement | { why: string }> {
+    let inVain = 0;
     while (await keepTurn()) {
-      const { selection, reason } = await this.select(queue, signal);
+      const resting = await this.rests.read(queue);
+      const { selection, reason } = await this.select(queue, resting, signal);
       if (!selection) return { why: reason ?? 'AT_CAPACITY' };
+      const sinceMs = performance.now();
       const placement = placementOf(queue, selection);
       if (!placement) return { why: 'NO_LEASE_LIFECYCLE' };
-      if (await this.hasRoom(queue, placement, keepTurn, signal)) return placement;
+      if (resting.has(placement.node)) {
+        await this.giveBack(placement);
+        inVain += 1;
+        if (inVain === MOST_IN_VAIN) return { why: 'NO_MATCH' };
+      } else if (await this.hasRoom(queue, placement, keepTurn, signal)) {
+        await this.renew(placement, selection, sinceMs);
+        return placement;
+      }
     }
     return { why: 'TURN_LOST' };
   }
@@ -55,15 +71,28 @@ export class NodeFinder {
   }
 
   /** Those who wait stand in the pool's line; nobody can wait for any node but those that rest. */
-  private async select(queue: StoredQueue, signal: AbortSignal): Promise<SelectionResult> {
+  private async select(
+    queue: StoredQueue,
+    resting: ReadonlyMap<string, NodeRest>,
+    signal: AbortSignal,
+  ): Promise<SelectionResult> {
     const { pool, leaseTtlMs } = queue.settings;
-    const exclude = [...(await this.rests.read(queue)).keys()].slice(0, MAX_EXCLUDED);
-    const request = { ttlMs: leaseTtlMs, owner: `queue ${queue.name}` };
+    // Where there are none, a selection would be counted in vain; where they are shorter by now, these are.
+    const maxTtlMs = await this.access.withLifecycle(pool, ({ settings }) => Promise.resolve(settings.lease.maxTtlMs));
+    const exclude = [...resting.keys()].slice(0, MAX_EXCLUDED);
+    const request = { ttlMs: Math.min(leaseTtlMs, maxTtlMs), owner: `queue ${queue.name}` };
     return this.selection.select(
       pool,
       { ...request, ...(exclude.length > 0 ? { exclude } : { waitMs: WAIT_MS }) },
       signal,
     );
+  }
+
+  /** The node may have taken as long to answer as it is leased for. @throws LeaseExpiredError where it has */
+  private async renew({ pool }: Placement, { lease }: Selection, sinceMs: number): Promise<void> {
+    if (!lease) return;
+    if (performance.now() - sinceMs > lease.ttlMs * RENEW_AFTER)
+      await this.selection.extend(pool, lease.id, { ttlMs: lease.ttlMs });
   }
 
   /** Gives the node back where it has none. */
@@ -119,12 +148,12 @@ function placementOf({ settings }: StoredQueue, { member, lease }: Selection): P
     pool: settings.pool,
     node: member.id,
     address: member.value,
-    labels: member.labels,
+    labels: JSON.stringify(member.labels),
     lease: lease.id,
     launcher,
   };
 }
 
-export function nodeOf({ node = '', address = '', labels = {} }: Partial<Placement>): LauncherNode {
-  return { id: node, address, labels };
+export function nodeOf({ node = '', address = '', labels = '{}' }: Partial<Placement>): LauncherNode {
+  return { id: node, address, labels: JSON.parse(labels) as LauncherNode['labels'] };
 }

@@ -12,6 +12,8 @@ export interface QueueKeys {
   retries: string;
   /** Set: jobs that are starting or running and are not wanted any more. */
   cancels: string;
+  /** Hash: job that is starting or running -> token of the process that acts on it. */
+  owners: string;
   /** Sorted set: request that has ended -> when it is forgotten, in milliseconds. */
   ends: string;
   /** Sorted set: request that has jobs which were never started -> its place in the line. */
@@ -59,6 +61,7 @@ export class QueueKeyNames {
       resting: at('resting'),
       retries: at('retries'),
       cancels: at('cancels'),
+      owners: at('owners'),
       ends: at('ends'),
       line: at('line'),
       requests: at('requests'),
@@ -92,5 +95,7 @@ export function jobKeys(queue: QueueKeys, request: RequestKeys): string[] {
     request.request,
     request.jobs,
     request.payloads,
+    queue.line,
+    queue.owners,
   ];
 }

@@ -81,7 +81,7 @@ export class RequestCatalogue {
   /** One that has begun ends when its node says so. Safe to repeat. @throws JobNotFoundError */
   async cancelJob(queue: StoredQueue, id: string): Promise<JobView> {
     const { request, number } = requireJobId(queue.name, id);
-    const word = await this.cancel(CANCEL_JOB, queue, request, [], [request, number, queue.settings.keepMs]);
+    const word = await this.cancel(CANCEL_JOB, queue, request, [request, number, queue.settings.keepMs]);
     if (word === 'MISSING') throw new JobNotFoundError(queue.name);
     return this.getJob(queue, id);
   }
@@ -89,7 +89,7 @@ export class RequestCatalogue {
   /** The jobs that wait end at once, the others when their nodes say so. Safe to repeat. @throws RequestNotFoundError */
   async cancelRequest(queue: StoredQueue, id: string): Promise<RequestView> {
     const args = [id, queue.settings.keepMs];
-    const word = await this.cancel(CANCEL_REQUEST, queue, id, [queue.keys.line], args);
+    const word = await this.cancel(CANCEL_REQUEST, queue, id, args);
     if (word === 'MISSING') throw new RequestNotFoundError(queue.name);
     return this.get(queue, id);
   }
@@ -98,14 +98,9 @@ export class RequestCatalogue {
     script: RedisScript,
     { name, keys }: StoredQueue,
     request: string,
-    more: readonly string[],
     args: readonly (string | number)[],
   ): Promise<Cancelled> {
-    return (await script.run(
-      this.redis,
-      [...jobKeys(keys, this.names.request(name, request)), ...more],
-      args,
-    )) as Cancelled;
+    return (await script.run(this.redis, jobKeys(keys, this.names.request(name, request)), args)) as Cancelled;
   }
 
   private async require(queue: string, id: string): Promise<Fields> {

@@ -50,20 +50,35 @@ export class RequestIntake {
   async take(name: string, request: JobRequest): Promise<RequestReceipt> {
     const queue = await this.queues.read(name);
     const checked = parseInput(jobRequestSchema, request);
-    this.checkPayloads(queue, checked);
     const { requestId } = checked;
     const id = requestId === undefined ? newToken() : idFrom(requestId);
+    const receipt = { id, jobs: checked.jobs.map((_, number) => jobIdOf(id, number)) };
+    const digest = fingerprintOf(checked);
+    // Its payloads were for the queue as it was then.
+    if (requestId !== undefined && (await this.isKnown(queue, id, digest))) {
+      await this.due.register(name);
+      return receipt;
+    }
+    this.checkPayloads(queue, checked);
     const staged = this.names.staged(name, newToken());
     await this.stage(staged, checked);
-    // Whoever looks at the queue then finds what was taken in, should this process die.
+    // Whoever looks at the queue then finds what was taken in, should this process die; or later, should this take longer.
     await this.due.register(name);
-    const word = await this.accept(queue, id, staged, checked);
+    const word = await this.accept(queue, { id, staged, digest, checked });
+    await this.due.register(name);
     if (word !== 'ACCEPTED') await redisCall(this.redis.unlink(staged));
     if (word === 'MISSING') throw new QueueNotFoundError(name);
     if (word === 'REUSED') throw new RequestIdReusedError();
     if (word === 'FULL') throw new QueueFullError(name, MAX_WAITING);
     if (word === 'UNSTAGED') throw new RedisUnavailableError('Taking the request in took too long. Try again.');
-    return { id, jobs: checked.jobs.map((_, number) => jobIdOf(id, number)) };
+    return receipt;
+  }
+
+  /** @throws RequestIdReusedError */
+  private async isKnown({ name }: StoredQueue, id: string, digest: string): Promise<boolean> {
+    const known = await redisCall(this.redis.hget(this.names.request(name, id).request, 'digest'));
+    if (known !== null && known !== digest) throw new RequestIdReusedError();
+    return known !== null;
   }
 
   private checkPayloads({ settings }: StoredQueue, { jobs }: CheckedJobRequest): void {
@@ -90,9 +105,7 @@ export class RequestIntake {
 
   private async accept(
     { name, keys }: StoredQueue,
-    id: string,
-    staged: string,
-    checked: CheckedJobRequest,
+    { id, staged, digest, checked }: { id: string; staged: string; digest: string; checked: CheckedJobRequest },
   ): Promise<Accepted> {
     const { request, payloads } = this.names.request(name, id);
     const { requestId, owner, priority, jobs } = checked;
@@ -100,7 +113,7 @@ export class RequestIntake {
     return (await ACCEPT.run(
       this.redis,
       [keys.queue, keys.line, keys.requests, keys.ends, request, staged, payloads],
-      [id, fingerprintOf(checked), jobs.length, priority, MAX_WAITING, ...fields],
+      [id, digest, jobs.length, priority, MAX_WAITING, ...fields],
     )) as Accepted;
   }
 }

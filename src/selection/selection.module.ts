@@ -130,6 +130,7 @@ const BUILT_IN = [LeastAssignedStrategy, LeastConcurrencyStrategy, LeastRecently
     EligibleMembers,
     StrategyRegistry,
     // For the other modules of Evenhand, which keep what is theirs in the same Redis.
+    PoolAccess,
     REDIS_CLIENT,
     REDIS_OPTIONS,
   ],

@@ -34,12 +34,12 @@ export interface DispatchApp {
 export async function startDispatch(
   redis: string | RedisConnection,
   fleet = new FleetLauncher(),
-  { lacksLauncher = false } = {},
+  { lacksLauncher = false, takeoverMs = 1_000 } = {},
 ): Promise<DispatchApp> {
   const connection = typeof redis === 'string' ? { url: redis } : redis;
   const selection = SelectionModule.forRoot({ redis: { connection } });
   @Module({
-    imports: [selection, DispatchModule.forRoot(selection, { takeoverMs: 1_000 })],
+    imports: [selection, DispatchModule.forRoot(selection, { takeoverMs })],
     providers: lacksLauncher ? [] : [{ provide: FleetLauncher, useValue: fleet }],
   })
   class Host {}

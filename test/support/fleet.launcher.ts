@@ -9,6 +9,7 @@ import {
   type LauncherStatus,
 } from '../../src/dispatch/launcher/launcher.js';
 import { jobOf } from './external.ids.js';
+import { waitUntil } from './wait.until.js';
 
 export interface FleetJob {
   node: string;
@@ -29,6 +30,8 @@ export class FleetLauncher implements Launcher<{ grade?: string }> {
   readonly onStart = new Map<string, (job: FleetJob) => Promise<void>>();
   /** Nodes that give no answer. */
   readonly silent = new Set<string>();
+  /** How often nodes were asked where their jobs are. */
+  private asks = 0;
   /** The most jobs that were live at once. */
   most = 0;
 
@@ -58,6 +61,7 @@ export class FleetLauncher implements Launcher<{ grade?: string }> {
   }
 
   async status(node: LauncherNode, jobs: readonly LauncherJob[]): Promise<ReadonlyMap<string, LauncherStatus>> {
+    this.asks += 1;
     this.requireAnswer(node);
     return new Map(
       jobs.flatMap(({ externalId }) => {
@@ -75,6 +79,12 @@ export class FleetLauncher implements Launcher<{ grade?: string }> {
   async load(node: LauncherNode): Promise<number> {
     this.requireAnswer(node);
     return (this.foreign.get(node.id) ?? 0) + this.live.filter((job) => job.node === node.id).length;
+  }
+
+  /** Resolves when nodes have been asked that much more often where their jobs are. */
+  untilAsked(times: number): Promise<unknown> {
+    const from = this.asks;
+    return waitUntil(() => this.asks >= from + times, { what: 'nodes to be asked about their jobs' });
   }
 
   get live(): FleetJob[] {

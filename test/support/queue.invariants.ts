@@ -36,7 +36,16 @@ export async function queueProblems(redis: Redis, name: string): Promise<string[
     idsOf(known, ({ fields }) => fields['endedAt'] !== undefined),
     idsOf(known, isOver),
   );
-  check('in line', [...inLine].sort(), idsOf(known, waitsInLine));
+  check(
+    'missing in line',
+    idsOf(known, hasUnstarted).filter((id) => !inLine.includes(id)),
+    [],
+  );
+  check(
+    'in line for nothing',
+    inLine.filter((id) => !idsOf(known, waits).includes(id)),
+    [],
+  );
   check('jobs of the queue', countsOf(fieldsOf(counts)), sumOf(known));
   const started = known.flatMap((request) => request.activeOnes());
   check('active', [...activeIds].sort(), started.map(({ id }) => id).sort());
@@ -93,8 +102,13 @@ function isOver({ counts }: StoredRequest): boolean {
   return counts.waiting + counts.starting + counts.running === 0;
 }
 
-function waitsInLine({ fields, isCancelled }: StoredRequest): boolean {
-  return !isCancelled && Number(fields['next']) < Number(fields['total']);
+function waits({ counts }: StoredRequest): boolean {
+  return counts.waiting > 0;
+}
+
+/** Whether a job waits for its first start. */
+function hasUnstarted(request: StoredRequest): boolean {
+  return request.counts.waiting > request.waitingAgain().length;
 }
 
 function idsOf(requests: readonly StoredRequest[], isOne: (request: StoredRequest) => boolean): string[] {

@@ -15,6 +15,8 @@ export interface DispatchSetup {
   inFlight(): Promise<number>;
   /** Ends jobs as soon as they run, until so many of the queue have finished. */
   runAll(count: number, deadlineMs?: number): Promise<void>;
+  /** Waits until a process has looked at the queue so many times more. */
+  lookedAt(times: number): Promise<void>;
   /** Waits until no node is leased, and the queue has no job in hand. */
   idle(): Promise<void>;
 }
@@ -29,6 +31,13 @@ export function useDispatch(): DispatchSetup {
       return (await setup.app.dispatch.get('crawls')).finished === count;
     };
     await waitUntil(allDone, { what: `${count} jobs to have finished`, deadlineMs });
+  };
+  setup.lookedAt = async (times) => {
+    const due = () => setup.redis.zscore('evenhand:queues-due', 'crawls');
+    for (let n = 0; n < times; n++) {
+      const before = await due();
+      await waitUntil(async () => (await due()) !== before, { what: 'the queue to be looked at' });
+    }
   };
   setup.idle = async () => {
     const isIdle = async () => {

@@ -27,6 +27,7 @@ describe('a start that fails', () => {
     ['two lines', 'no\nsuch\tspider', 'no such spider'],
     ['a character cut in half', 'no such spider \ud83d', 'no such spider '],
     ['more than a line holds', 'x'.repeat(1_000), `${'x'.repeat(400)}…`],
+    ['characters of several bytes', '中'.repeat(300), '中'.repeat(300)],
   ])('with a reason of %s is shown all the same', async (_what, message, reason) => {
     const { app, fleet } = setup;
     await giveQueue(app, { retry: { attempts: 1 } });
