@@ -57,15 +57,19 @@ describeReal('on a real scrapyd', () => {
     expect(starts).toEqual([...starts].sort());
   }, 150_000);
 
-  test('a job that runs is cancelled, and one whose spider is not there fails with what scrapyd said', async () => {
+  test('a job that runs is cancelled and its spider closed, and one whose spider is not there fails with what scrapyd said', async () => {
     const [id = ''] = await submit(1, { seconds: 600 });
     await waitUntil(async () => (await sample()).running.length === 1, { what: 'it to run', deadlineMs: 30_000 });
+    const { externalId } = await crawls.job(id);
+    // A process that is told to end before it is a spider has nothing to close.
+    await waitUntil(() => daemon.has('begun', externalId ?? ''), { what: 'its spider to begin', deadlineMs: 30_000 });
     await crawls.call('POST', `/v1/queues/crawls/jobs/${id}/cancel`);
     await waitUntil(async () => (await crawls.job(id)).state === 'cancelled', {
       what: 'it to end',
       deadlineMs: 30_000,
     });
     expect((await sample()).running).toEqual([]);
+    expect(daemon.has('closed', externalId ?? '')).toBe(true);
     await crawls.call('PATCH', '/v1/queues/crawls', { retry: { attempts: 1 } });
     const wrong = { jobs: [{ payload: { spider: 'nobody' } }] };
     const { jobs } = await crawls.call<{ jobs: string[] }>('POST', '/v1/queues/crawls/requests', wrong);

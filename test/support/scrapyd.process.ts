@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { exited, killAtExit } from './child.processes.js';
@@ -10,8 +10,10 @@ import { waitUntil } from './wait.until.js';
 export const SCRAPYD_COMMAND = process.env['SCRAPYD_COMMAND'];
 
 const USER = 'op:s3cret';
-/** Waits for as many seconds as its argument says, without blocking the process. */
+/** Runs for as many seconds as its argument says, in short steps; takes a second to close, and leaves files when it has begun and closed. */
 const SPIDER = `
+import pathlib
+import time
 import scrapy
 from scrapy.utils.defer import maybe_deferred_to_future
 
@@ -20,12 +22,22 @@ class Crawl(scrapy.Spider):
     custom_settings = {"TELNETCONSOLE_ENABLED": False}
 
     def start_requests(self):
-        yield scrapy.Request("data:,nothing", callback=self.wait)
+        pathlib.Path("begun-" + self._job).touch()
+        self.until = time.monotonic() + float(getattr(self, "seconds", 1))
+        yield self.step()
+
+    def step(self):
+        return scrapy.Request("data:,nothing", callback=self.wait, dont_filter=True)
 
     async def wait(self, response):
         from twisted.internet import reactor, task
-        seconds = float(getattr(self, "seconds", 1))
-        await maybe_deferred_to_future(task.deferLater(reactor, seconds, lambda: None))
+        await maybe_deferred_to_future(task.deferLater(reactor, 0.2, lambda: None))
+        if time.monotonic() < self.until:
+            yield self.step()
+
+    def closed(self, reason):
+        from twisted.internet import reactor, task
+        return task.deferLater(reactor, 1, pathlib.Path("closed-" + self._job).touch)
 `;
 
 /** A real scrapyd with one project and one spider. */
@@ -50,6 +62,11 @@ export class ScrapydProcess {
     const headers = { authorization: `Basic ${Buffer.from(USER).toString('base64')}` };
     const response = await fetch(`http://127.0.0.1:${this.port}/${path}`, { headers });
     return (await response.json()) as Body;
+  }
+
+  /** Whether its spider has begun; whether it was closed, and not only killed. */
+  has(what: 'begun' | 'closed', externalId: string): boolean {
+    return existsSync(join(this.dir, `${what}-${externalId}`));
   }
 
   async restart(): Promise<void> {
