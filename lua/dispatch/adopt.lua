@@ -16,7 +16,6 @@ if not record or record.attempt ~= attempt then return nil end
 local job = id .. '-' .. number
 local isWanted = redis.call('SISMEMBER', cancels, job) == 0
 if isActive[record.state] then
-  record.owner = owner
   redis.call('HSET', owners, job, owner)
   move(number, job, record, record.state, record.state, 0)
 end

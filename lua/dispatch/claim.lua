@@ -49,9 +49,8 @@ end
 local job = id .. '-' .. number
 record.attempt = record.attempt + 1
 record.externalId = job .. '-' .. nonce
--- Of the attempt before; who acted on it does not act on this one.
-record.isPosted, record.isCancelTold, record.reason, record.runningAt = nil, nil, nil, nil
-record.owner, record.step = nil, nil
+-- Of the attempt before: its last step is none of this one.
+record.isPosted, record.isCancelTold, record.reason, record.runningAt, record.step = nil, nil, nil, nil, nil
 for field, value in pairs(node) do record[field] = value end
 move(number, job, record, 'waiting', 'starting', keepMs)
 redis.call('HDEL', queue, 'blocked')

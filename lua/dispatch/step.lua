@@ -21,10 +21,10 @@ local changes, text, answered = cjson.decode(ARGV[6]), ARGV[7], ARGV[8] == '1'
 local againMs, keepMs, step = tonumber(ARGV[9]), tonumber(ARGV[10]), ARGV[11]
 
 local record = recordOf(number)
-if not record or record.owner ~= owner then return nil end
+if not record then return nil end
 if record.step == step then return cjson.encode(record) end
-if record.state ~= before then return nil end
 local job = id .. '-' .. number
+if redis.call('HGET', owners, job) ~= owner or record.state ~= before then return nil end
 -- Nobody wants it to be started again.
 if state == 'waiting' and (redis.call('HGET', request, 'cancelledAt') or redis.call('SISMEMBER', cancels, job) == 1) then
   state = 'cancelled'

@@ -52,8 +52,6 @@ export class JobRun {
   /** Why asking its node to end it failed last. */
   cancelFault: string | undefined;
   private readonly payload: Adopted['payload'];
-  /** What the node was leased by for this attempt. */
-  private readonly lent: Pick<JobRecord, 'pool' | 'lease'>;
 
   private constructor(
     readonly tools: RunTools,
@@ -63,7 +61,6 @@ export class JobRun {
     private readonly signal: AbortSignal,
   ) {
     ({ record: this.record, payload: this.payload, isUnwanted: this.isUnwanted } = adopted);
-    this.lent = adopted.record;
   }
 
   /** Takes the attempt over from whoever acted on it before; undefined where there is no such attempt any more. */
@@ -129,7 +126,7 @@ export class JobRun {
   /** Gives the node back. Never rejects for a lease that is gone: it has been given back then. */
   async settle(outcome: 'success' | 'failure' | 'unused'): Promise<void> {
     const { selection } = this.tools;
-    const { pool, lease } = this.lent;
+    const { pool, lease } = this.record;
     if (pool === undefined || lease === undefined) return;
     try {
       await this.patiently<unknown>(() =>

@@ -88,8 +88,6 @@ export interface JobRecord {
   lease?: string;
   /** What the queue said of its launcher when the node was found, as JSON. */
   launcher?: string;
-  /** Token of the process that acts on the job. */
-  owner?: string;
   /** The start may have been told to the node. */
   isPosted?: boolean;
   /** Its node has been asked to end it. */

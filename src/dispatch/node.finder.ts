@@ -90,9 +90,8 @@ export class NodeFinder {
 
   /** The node may have taken as long to answer as it is leased for. @throws LeaseExpiredError where it has */
   private async renew({ pool }: Placement, { lease }: Selection, sinceMs: number): Promise<void> {
-    if (!lease) return;
-    if (performance.now() - sinceMs > lease.ttlMs * RENEW_AFTER)
-      await this.selection.extend(pool, lease.id, { ttlMs: lease.ttlMs });
+    if (!lease || performance.now() - sinceMs <= lease.ttlMs * RENEW_AFTER) return;
+    await this.selection.extend(pool, lease.id, { ttlMs: lease.ttlMs });
   }
 
   /** Gives the node back where it has none. */

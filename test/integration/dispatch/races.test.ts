@@ -36,6 +36,18 @@ test('whoever watches a job that somebody else has taken over leaves it', async 
   await setup.idle();
 });
 
+test('a step of one who has lost the job to another is not taken', async () => {
+  const { app } = setup;
+  const { job, ref } = await runOne();
+  const store = app.context.get(JobStore);
+  await store.adopt(ref, 'me');
+  await store.adopt(ref, 'you');
+  const step = { before: 'running', state: 'finished' } as const;
+  expect(await store.stepper(ref, 'me', step, 60_000)()).toBeUndefined();
+  expect(await app.dispatch.getJob('crawls', job)).toMatchObject({ state: 'running' });
+  expect(await store.stepper(ref, 'you', step, 60_000)()).toMatchObject({ state: 'finished' });
+});
+
 test('a step that is repeated when the job has been claimed anew is not taken for one of that attempt', async () => {
   const { app } = setup;
   const { job, ref } = await runOne();
